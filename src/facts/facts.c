@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "facts/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "facts/reader.h"
+
+/*
+ * The head of /proc/cpuinfo is enough: processors are alike, and with thousands of them the whole
+ * has megabytes and takes long.
+ */
+#define CPUINFO_MAX (1u << 16)
+#define MEMINFO_MAX (1u << 16)
+
+#define CPU	    "/sys/devices/system/cpu"
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define THP	    "/sys/kernel/mm/transparent_hugepage"
+#define SYSCTL	    "/proc/sys"
+
+static const struct fact_row rows[] = {
+	{ "release", FACT_IDENTITY, fact_read_uname, "release" },
+	{ "version", FACT_IDENTITY, fact_read_uname, "version" },
+	{ "machine", FACT_IDENTITY, fact_read_uname, "machine" },
+	{ "build_id", FACT_IDENTITY, fact_read_build_id, "/sys/kernel/notes" },
+	{ "cmdline", FACT_IDENTITY, fact_read_cmdline, "/proc/cmdline" },
+
+	{ "preemption", FACT_DERIVED, fact_read_preemption, "/sys/kernel/debug/sched/preempt" },
+	{ "hz", FACT_DERIVED, fact_read_hz, NULL },
+	{ "highres_timers", FACT_DERIVED, fact_read_highres, NULL },
+	{ "debug.lockdep", FACT_DERIVED, fact_read_lockdep, "/proc/lockdep" },
+	{ "debug.slub", FACT_DERIVED, fact_read_slub, "/sys/kernel/slab/kmalloc-64" },
+	{ "lsm", FACT_DERIVED, fact_read_line, "/sys/kernel/security/lsm" },
+
+	{ "system", FACT_ENVIRONMENT, fact_read_dmi, "/sys/class/dmi/id" },
+	{ "hypervisor", FACT_ENVIRONMENT, fact_read_hypervisor, "/sys/hypervisor/type" },
+	{ "cpu.model", FACT_ENVIRONMENT, fact_read_cpuinfo, "model name|cpu model|Processor|cpu" },
+	{ "cpu.id", FACT_ENVIRONMENT, fact_read_cpu_id, NULL },
+	{ "cpu.microcode", FACT_ENVIRONMENT, fact_read_cpuinfo, "microcode" },
+	{ "vulnerability", FACT_ENVIRONMENT, fact_read_folder, CPU "/vulnerabilities" },
+	{ "cpufreq.governor", FACT_ENVIRONMENT, fact_read_policies, "scaling_governor" },
+	{ "cpufreq.driver", FACT_ENVIRONMENT, fact_read_policies, "scaling_driver" },
+	{ "cpufreq.min_khz", FACT_ENVIRONMENT, fact_read_policies, "scaling_min_freq" },
+	{ "cpufreq.max_khz", FACT_ENVIRONMENT, fact_read_policies, "scaling_max_freq" },
+	{ "cpufreq.preference", FACT_ENVIRONMENT, fact_read_policies,
+	  "energy_performance_preference" },
+	{ "turbo", FACT_ENVIRONMENT, fact_read_turbo, CPU },
+	{ "cpuidle.driver", FACT_ENVIRONMENT, fact_read_line, CPU "/cpuidle/current_driver" },
+	{ "smt.control", FACT_ENVIRONMENT, fact_read_line, CPU "/smt/control" },
+	{ "smt.active", FACT_ENVIRONMENT, fact_read_switch, CPU "/smt/active" },
+	{ "clocksource", FACT_ENVIRONMENT, fact_read_line, CLOCKSOURCE },
+	{ "cpus.online", FACT_ENVIRONMENT, fact_read_list, CPU "/online" },
+	{ "cpus.isolated", FACT_ENVIRONMENT, fact_read_list, CPU "/isolated" },
+	{ "cpus.nohz_full", FACT_ENVIRONMENT, fact_read_list, CPU "/nohz_full" },
+	{ "cpus.allowed", FACT_ENVIRONMENT, fact_read_cpus_allowed, NULL },
+	{ "cpus.allowed_count", FACT_ENVIRONMENT, fact_read_cpus_count, NULL },
+	{ "numa.nodes", FACT_ENVIRONMENT, fact_read_list, "/sys/devices/system/node/online" },
+	{ "numa.balancing", FACT_ENVIRONMENT, fact_read_line, SYSCTL "/kernel/numa_balancing" },
+	{ "memory.total", FACT_ENVIRONMENT, fact_read_memory_total, NULL },
+	{ "swap", FACT_ENVIRONMENT, fact_read_swap, NULL },
+	{ "zswap", FACT_ENVIRONMENT, fact_read_line, "/sys/module/zswap/parameters/enabled" },
+	{ "thp.enabled", FACT_ENVIRONMENT, fact_read_choice, THP "/enabled" },
+	{ "thp.defrag", FACT_ENVIRONMENT, fact_read_choice, THP "/defrag" },
+	{ "ksm", FACT_ENVIRONMENT, fact_read_line, "/sys/kernel/mm/ksm/run" },
+	{ "aslr", FACT_ENVIRONMENT, fact_read_line, SYSCTL "/kernel/randomize_va_space" },
+	{ "autogroup", FACT_ENVIRONMENT, fact_read_switch,
+	  SYSCTL "/kernel/sched_autogroup_enabled" },
+	{ "nmi_watchdog", FACT_ENVIRONMENT, fact_read_switch, SYSCTL "/kernel/nmi_watchdog" },
+	{ "perf_event_paranoid", FACT_ENVIRONMENT, fact_read_line,
+	  SYSCTL "/kernel/perf_event_paranoid" },
+	{ "cgroup.cpu_quota", FACT_ENVIRONMENT, fact_read_quota, NULL },
+	{ "cgroup.cpuset", FACT_ENVIRONMENT, fact_read_cpuset, NULL },
+	{ "cgroup.memory_limit", FACT_ENVIRONMENT, fact_read_memory_limit, NULL },
+
+	{ "clocksource.now", FACT_STATE, fact_read_line, CLOCKSOURCE },
+	{ "swap.used", FACT_STATE, fact_read_swap_used, NULL },
+	{ "cgroup.nr_throttled", FACT_STATE, fact_read_throttled, NULL },
+	{ "cpu.thermal_throttles", FACT_STATE, fact_read_thermal, CPU },
+	{ "tainted", FACT_STATE, fact_read_line, SYSCTL "/kernel/tainted" },
+	{ "kernel.warnings", FACT_STATE, fact_read_line, "/sys/kernel/warn_count" },
+	{ "kernel.oopses", FACT_STATE, fact_read_line, "/sys/kernel/oops_count" },
+
+	{ "load", FACT_VOLATILE, fact_read_load, "/proc/loadavg" },
+	{ "uptime", FACT_VOLATILE, fact_read_uptime, NULL },
+	{ "memory.available", FACT_VOLATILE, fact_read_available, NULL },
+};
+
+void fact_put_as(struct collect *c, const struct fact_row *row, const char *name, const char *value,
+		 const char *why)
+{
+	struct record_fact f = {
+		.when = c->when,
+		.class = row->class,
+		.name = name,
+		.value = value,
+		.why = value ? NULL : why,
+	};
+
+	c->emit(c->arg, &f);
+}
+
+void fact_put(struct collect *c, const struct fact_row *row, const char *value, const char *why)
+{
+	fact_put_as(c, row, row->name, value, why);
+}
+
+void fact_put_unknown(struct collect *c, const struct fact_row *row, const struct error *why)
+{
+	fact_put(c, row, NULL, why->text);
+}
+
+/* The first line, or NULL after the fact was put as unknown. An empty file tells nothing. */
+static char *line_or_put(struct collect *c, const struct fact_row *row)
+{
+	struct error e = ERROR_INIT;
+	char *s = source_line(c->src, &e, "%s", row->from);
+
+	if (s && !*s) {
+		error_set(&e, ENODATA, "%s: empty", row->from);
+		free(s);
+		s = NULL;
+	}
+	if (!s)
+		fact_put_unknown(c, row, &e);
+	return s;
+}
+
+void fact_read_line(struct collect *c, const struct fact_row *row)
+{
+	CLEANUP_FREE char *s = line_or_put(c, row);
+
+	if (s)
+		fact_put(c, row, s, NULL);
+}
+
+void fact_read_list(struct collect *c, const struct fact_row *row)
+{
+	struct error e = ERROR_INIT;
+	struct cpulist list = CPULIST_INIT;
+	CLEANUP_FREE char *s = source_line(c->src, &e, "%s", row->from);
+	CLEANUP_FREE char *text = NULL;
+
+	/* nohz_full without any CPU reads "(null)". */
+	if (s && (!*s || !strcmp(s, "(null)"))) {
+		fact_put(c, row, "none", NULL);
+	} else if (!s || cpulist_parse(s, &list, &e) < 0) {
+		if (s)
+			error_prefix(&e, "%s", row->from);
+		fact_put_unknown(c, row, &e);
+	} else {
+		text = cpulist_format(&list);
+		fact_put(c, row, text, NULL);
+	}
+	cpulist_done(&list);
+}
+
+void fact_read_choice(struct collect *c, const struct fact_row *row)
+{
+	CLEANUP_FREE char *s = line_or_put(c, row);
+	char *open, *close;
+
+	if (!s)
+		return;
+	open = strchr(s, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (close) {
+		*close = '\0';
+		fact_put(c, row, open + 1, NULL);
+	} else {
+		fact_put(c, row, s, NULL);
+	}
+}
+
+void fact_read_switch(struct collect *c, const struct fact_row *row)
+{
+	CLEANUP_FREE char *s = line_or_put(c, row);
+
+	if (s)
+		fact_put(c, row, !strcmp(s, "0") ? "off" : !strcmp(s, "1") ? "on" : s, NULL);
+}
+
+void facts_collect(const struct facts_source *src, enum fact_when when,
+		   void (*emit)(void *arg, const struct record_fact *), void *arg)
+{
+	struct collect c = { .src = src, .when = when, .emit = emit, .arg = arg };
+	size_t i;
+
+	source_head(src, "/proc/cpuinfo", CPUINFO_MAX, &c.cpuinfo, &c.no_cpuinfo);
+	source_text(src, "/proc/meminfo", MEMINFO_MAX, &c.meminfo, &c.no_meminfo);
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		rows[i].read(&c, &rows[i]);
+	free(c.cpuinfo);
+	free(c.meminfo);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The invocation's own process: one workload, one set of parameters. It gets four descriptors
+ * from the supervisor (internal.h), measures, and only then writes its records to one of them.
+ */
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/record.h"
+#include "runner/internal.h"
+#include "runner/registry.h"
+
+static void write_record(struct str *out, const struct record *r)
+{
+	char *line = record_encode(r);
+
+	str_add(out, line);
+	str_add_c(out, '\n');
+	free(line);
+}
+
+static int prepare_hists(struct run *run)
+{
+	const struct metric *m;
+	size_t slots = crew_size(run->w, &run->args) + 1, i;
+
+	for (m = run->w->metrics; m->name; m++) {
+		struct hist_use *u;
+
+		if (m->from != METRIC_FROM_QUANTILE)
+			continue;
+		for (i = 0; i < run->n_hists && strcmp(run->hists[i].name, m->hist) != 0; i++)
+			;
+		if (i < run->n_hists)
+			continue;
+		run->hists = mem_resize(run->hists, run->n_hists + 1, sizeof(*run->hists));
+		u = &run->hists[run->n_hists++];
+		u->name = m->hist;
+		u->slots = run_alloc_shared(run, slots * sizeof(struct hist));
+	}
+	return 0;
+}
+
+/* The histograms of a part, all slots merged; emptied for the next part. */
+static void write_hists(struct run *run, const char *part, struct str *out)
+{
+	size_t i, s;
+
+	for (i = 0; i < run->n_hists; i++) {
+		struct record r = { .kind = RECORD_HIST, .inv = run->item->id };
+		struct hist *sum = &run->hists[i].slots[0];
+		json_t *j;
+
+		for (s = 1; s < run->slots; s++) {
+			hist_merge(sum, &run->hists[i].slots[s]);
+			memset(&run->hists[i].slots[s], 0, sizeof(struct hist));
+		}
+		if (!sum->count)
+			continue;
+		j = hist_encode(sum);
+		r.hist.part = part;
+		r.hist.name = run->hists[i].name;
+		r.hist.hist = j;
+		write_record(out, &r);
+		json_decref(j);
+		memset(sum, 0, sizeof(*sum));
+	}
+}
+
+static int part_live(struct run *run, const struct plan *plan, const struct cpulist *cpus,
+		     struct str *hists, uint64_t *ret_n)
+{
+	const char *name = run->parts[run->n_parts - 1].name;
+	struct crew crew;
+	int r, stop;
+
+	shared_phase(run->sh, "start of its parties");
+	r = crew_start(run, cpus, INVOKE_FD_CONTROL, &crew);
+	if (!r)
+		r = measure_part(run, plan, &crew, ret_n);
+	stop = crew_stop(run, &crew);
+	if (!r)
+		r = stop;
+	if (!r)
+		write_hists(run, name, hists);
+	return r;
+}
+
+static int all_parts(struct run *run, const struct plan *plan, const struct cpulist *cpus,
+		     struct str *hists, uint64_t *ret_n)
+{
+	for (;;) {
+		struct part part = { .name = "", .x = (double)NAN };
+		int r = 1;
+
+		if (run->w->next_part)
+			r = run->w->next_part(run, &part);
+		else if (run->n_parts)
+			r = 0;
+		if (r <= 0)
+			return r;
+		run->parts =
+			mem_grow(run->parts, run->n_parts, &run->cap_parts, sizeof(*run->parts));
+		run->parts[run->n_parts++] = part;
+		r = part_live(run, plan, cpus, hists, ret_n);
+		if (r < 0)
+			return r;
+	}
+}
+
+static void write_samples(const struct run *run, struct str *out)
+{
+	size_t i;
+
+	for (i = 0; i < run->n_samples; i++) {
+		const struct sample *s = &run->samples[i];
+		struct record r = { .kind = RECORD_SAMPLE, .inv = run->item->id };
+
+		r.sample.part = run->parts[s->part].name;
+		r.sample.metric = s->metric;
+		r.sample.ops = s->ops;
+		r.sample.ns = s->ns;
+		r.sample.has_overhead = s->over_ops > 0;
+		r.sample.over_ops = s->over_ops;
+		r.sample.over_ns = s->over_ns;
+		r.sample.value = s->value;
+		write_record(out, &r);
+	}
+}
+
+static uint64_t tv_ns(const struct timeval *a, const struct timeval *b)
+{
+	int64_t us = ((int64_t)b->tv_sec - a->tv_sec) * 1000000 + (b->tv_usec - a->tv_usec);
+
+	return us > 0 ? (uint64_t)us * 1000 : 0;
+}
+
+struct used {
+	struct rusage self, children;
+};
+
+static void used_now(struct used *u)
+{
+	getrusage(RUSAGE_SELF, &u->self);
+	getrusage(RUSAGE_CHILDREN, &u->children);
+}
+
+static void put(json_t *o, const char *name, double v)
+{
+	json_object_set_new(o, name, json_num(v));
+}
+
+#define DELTA(field)                                                                               \
+	((double)(b->self.field - a->self.field + b->children.field - a->children.field))
+
+static void write_usage(const struct run *run, const struct used *a, const struct used *b,
+			uint64_t elapsed_ns, uint64_t n, const struct clock_cost *clock,
+			struct str *out)
+{
+	struct record r = { .kind = RECORD_USAGE, .inv = run->item->id };
+	CLEANUP_JSON json_t *o = json_object();
+
+	put(o, "elapsed_ns", (double)elapsed_ns);
+	put(o, "user_ns",
+	    (double)(tv_ns(&a->self.ru_utime, &b->self.ru_utime) +
+		     tv_ns(&a->children.ru_utime, &b->children.ru_utime)));
+	put(o, "system_ns",
+	    (double)(tv_ns(&a->self.ru_stime, &b->self.ru_stime) +
+		     tv_ns(&a->children.ru_stime, &b->children.ru_stime)));
+	put(o, "voluntary_count", DELTA(ru_nvcsw));
+	put(o, "involuntary_count", DELTA(ru_nivcsw));
+	put(o, "minor_faults_count", DELTA(ru_minflt));
+	put(o, "major_faults_count", DELTA(ru_majflt));
+	put(o, "maxrss_bytes", (double)b->self.ru_maxrss * 1024);
+	put(o, "n", (double)n);
+	put(o, "batches_count", (double)run->n_samples);
+	put(o, "clock_resolution_ns", (double)clock->resolution_ns);
+	put(o, "clock_overhead_ns", clock->overhead_ns);
+	put(o, "loop_ns", clock->loop_ns);
+	r.usage.values = o;
+	write_record(out, &r);
+}
+
+static void write_cpus(const struct run *run, const struct cpulist *cpus, struct str *out)
+{
+	struct record r = { .kind = RECORD_FACT, .inv = run->item->id };
+	struct str text = STR_INIT;
+	size_t i, slots = crew_size(run->w, &run->args) + 1;
+
+	for (i = 0; i < slots && i < 64; i++)
+		str_printf(&text, "%s%u", i ? " " : "", cpus[i].n ? cpus[i].cpu[0] : 0);
+	r.fact.when = FACT_BEFORE;
+	r.fact.class = FACT_VOLATILE;
+	r.fact.name = "invocation.cpus";
+	r.fact.value = cpus[0].n ? str_get(&text) : "not pinned";
+	write_record(out, &r);
+	str_done(&text);
+}
+
+static int place(struct run *run, struct cpulist **ret)
+{
+	struct cpulist allowed = CPULIST_INIT;
+	size_t slots = crew_size(run->w, &run->args) + 1;
+	struct error err = ERROR_INIT;
+	int r;
+
+	if (slots > SHARED_SLOTS)
+		return run_skip(run, "wants %zu parties, the runner has room for %u", slots - 1,
+				SHARED_SLOTS - 1);
+	r = cpulist_allowed(&allowed, &err);
+	if (r < 0)
+		return run_fail(run, -r, "%s", err.text);
+	r = place_choose(place_of(run->w, &run->args), &allowed, slots, run->arena, ret, &err);
+	cpulist_done(&allowed);
+	if (r < 0)
+		return run_skip(run, "%s", err.text);
+	if ((*ret)[0].n && cpulist_pin(&(*ret)[0], &err) < 0)
+		return run_fail(run, err.code, "%s", err.text);
+	return 0;
+}
+
+static int live(struct run *run, const struct plan *plan, struct str *out)
+{
+	struct str hists = STR_INIT;
+	struct cpulist *cpus = NULL;
+	struct clock_cost clock;
+	struct used before, after;
+	uint64_t start, n = 0;
+	int r;
+
+	r = place(run, &cpus);
+	if (!r && prepare_hists(run) < 0)
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	shared_phase(run->sh, "measuring the clock");
+	clock_cost(&clock);
+	shared_phase(run->sh, "setup");
+	r = run->w->setup ? run->w->setup(run) : 0;
+	if (r < 0)
+		shared_end(run->sh, SHARED_FAILED, -r, "setup: %s", strerror(-r));
+	used_now(&before);
+	start = clock_raw_ns();
+	if (!r)
+		r = all_parts(run, plan, cpus, &hists, &n);
+	start = clock_raw_ns() - start;
+	used_now(&after);
+	shared_phase(run->sh, "clean-up");
+	if (run->w->after)
+		run->w->after(run);
+	if (!r && !run->n_samples && !hists.len)
+		r = run_fail(run, ENODATA, "it measured nothing");
+	if (!r && !atomic_load(&run->sh->ended)) {
+		write_cpus(run, cpus, out);
+		write_samples(run, out);
+		str_add(out, str_get(&hists));
+		write_usage(run, &before, &after, start, n, &clock, out);
+	}
+	str_done(&hists);
+	return r;
+}
+
+int runner_invoke(void)
+{
+	struct shared *sh =
+		mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED, INVOKE_FD_SHARED, 0);
+	struct arena arena = ARENA_INIT;
+	struct error err = ERROR_INIT;
+	struct str out = STR_INIT;
+	struct run run = { .ops_per_n = 1, .arena = &arena, .slots = 1 };
+	struct plan plan;
+	char *text = NULL;
+	size_t len;
+	int r;
+
+	if (sh == MAP_FAILED)
+		return 2;
+	signal(SIGPIPE, SIG_IGN);
+	run.sh = sh;
+	atomic_store(&sh->sample_index, -1);
+	r = file_read_fd(INVOKE_FD_PLAN, "plan", 64 << 20, &text, &len, &err);
+	if (!r)
+		r = plan_decode(text, len, &plan, &err);
+	free(text);
+	if (r < 0) {
+		shared_end(sh, SHARED_FAILED, -r, "%s", err.text);
+		return 1;
+	}
+	run.item = &plan.items[0];
+	run.w = registry_find(run.item->workload);
+	if (!run.w ||
+	    args_parse(run_params(run.w, &arena), run.item->params, &arena, &run.args, &err) < 0) {
+		shared_end(sh, SHARED_FAILED, EINVAL, "%s",
+			   run.w ? err.text : "this agent has no such workload");
+		r = -EINVAL;
+	} else {
+		r = live(&run, &plan, &out);
+	}
+	if (!r)
+		r = file_write_fd(INVOKE_FD_RESULT, str_get(&out), out.len, NULL);
+	str_done(&out);
+	free(run.samples);
+	free(run.parts);
+	free(run.hists);
+	plan_done(&plan);
+	arena_done(&arena);
+	return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/unit.h"
+#include "facts/facts.h"
+#include "facts/kmsg.h"
+#include "facts/probe.h"
+#include "model/record.h"
+#include "runner/demand.h"
+#include "runner/internal.h"
+#include "runner/registry.h"
+#include "runner/supervise.h"
+
+static const struct facts_source here = { .root = "" };
+
+struct job {
+	const struct runner_config *c;
+	const struct plan *plan;
+	struct kmsg *kmsg;
+	struct str burst; /* what goes out at once */
+	uint64_t ok, failed, skipped;
+	struct error *e;
+	int gone; /* -errno once the channel is broken */
+};
+
+static void add(struct job *j, const struct record *r)
+{
+	char *line = record_encode(r);
+
+	str_add(&j->burst, line);
+	str_add_c(&j->burst, '\n');
+	free(line);
+}
+
+static void flush(struct job *j)
+{
+	if (!j->gone && j->burst.len)
+		j->gone = file_write_fd(j->c->out, j->burst.s, j->burst.len, j->e);
+	str_reset(&j->burst);
+}
+
+static void hello(struct job *j)
+{
+	CLEANUP_FREE char *boot_id = file_line("/proc/sys/kernel/random/boot_id");
+	CLEANUP_FREE char *cmdline = file_line("/proc/cmdline");
+	CLEANUP_FREE char *notes = NULL;
+	char self[ID_BUILD_SIZE], kernel[ID_BUILD_SIZE];
+	struct record r = { .kind = RECORD_HELLO };
+	struct utsname u;
+	size_t len;
+
+	if (uname(&u) < 0)
+		memset(&u, 0, sizeof(u));
+	r.hello.protocol = RECORD_PROTOCOL;
+	r.hello.agent = AGENT_VERSION;
+	r.hello.agent_build_id = id_build_self(self) == 0 ? self : NULL;
+	r.hello.release = u.release;
+	r.hello.version = u.version;
+	r.hello.machine = u.machine;
+	if (file_read("/sys/kernel/notes", 65536, &notes, &len, NULL) == 0 &&
+	    id_build_from_notes(notes, len, kernel) == 0)
+		r.hello.build_id = kernel;
+	r.hello.boot_id = boot_id;
+	r.hello.cmdline = cmdline;
+	r.hello.init = j->c->init;
+	r.hello.time_ns = clock_real_ns();
+	add(j, &r);
+	flush(j);
+}
+
+static void emit_fact(void *arg, const struct record_fact *f)
+{
+	struct record r = { .kind = RECORD_FACT, .fact = *f };
+
+	add(arg, &r);
+}
+
+struct kernel_lines {
+	struct job *j;
+	const char *inv;
+};
+
+static void emit_kmsg(void *arg, const struct kmsg_line *l)
+{
+	const struct kernel_lines *k = arg;
+	struct record r = { .kind = RECORD_LOG, .inv = k->inv };
+
+	r.log.level = l->report ? "error" : "warning";
+	r.log.source = "kernel";
+	r.log.text = l->text;
+	add(k->j, &r);
+}
+
+/* The head of a burst: whose numbers follow, and what they mean. */
+static void add_invocation(struct job *j, const struct plan_item *item, const struct workload *w,
+			   const char *params, uint64_t started_ns)
+{
+	struct record r = { .kind = RECORD_INVOCATION, .inv = item->id };
+	CLEANUP_JSON json_t *none = json_object();
+	CLEANUP_JSON json_t *metrics = metric_encode_all(w->metrics);
+
+	r.invocation.workload = w->name;
+	r.invocation.family = w->family;
+	r.invocation.op = w->op;
+	r.invocation.workload_version = w->version;
+	r.invocation.params = params;
+	r.invocation.class = j->plan->class;
+	r.invocation.context = j->plan->context ? j->plan->context : none;
+	r.invocation.metrics = metrics;
+	r.invocation.headline = item->headline;
+	r.invocation.time_ns = started_ns;
+	add(j, &r);
+}
+
+static void add_end(struct job *j, const struct plan_item *item, const char *params,
+		    enum outcome how, const char *reason)
+{
+	struct record r = { .inv = item->id };
+
+	if (how == OUTCOME_SKIPPED) {
+		r.kind = RECORD_SKIP;
+		r.skip.workload = item->workload;
+		r.skip.params = params;
+		r.skip.reason = reason;
+		r.skip.implied = item->implied;
+		j->skipped++;
+	} else {
+		r.kind = RECORD_FAIL;
+		r.fail.workload = item->workload;
+		r.fail.params = params;
+		r.fail.reason = reason;
+		j->failed++;
+	}
+	add(j, &r);
+}
+
+static void put(json_t *o, bool have, const char *name, double v)
+{
+	if (have)
+		json_object_set_new(o, name, json_num(v));
+}
+
+/* The invocation's last line is its usage: what was seen from outside is added to it. */
+static int add_records(struct job *j, const struct str *records, const struct probe_delta *d,
+		       const struct plan_item *item)
+{
+	size_t cut = records->len - 1;
+	struct error err = ERROR_INIT;
+	struct record r, out = { .kind = RECORD_USAGE, .inv = item->id };
+	json_t *values;
+
+	while (cut > 0 && records->s[cut - 1] != '\n')
+		cut--;
+	if (record_decode(records->s + cut, records->len - 1 - cut, &r, &err) < 0 ||
+	    r.kind != RECORD_USAGE)
+		return error_set(j->e, EBADMSG, "an invocation's records do not end with usage");
+	str_add_n(&j->burst, records->s, cut);
+	values = json_deep_copy(r.usage.values);
+	put(values, d->have_cpu, "steal_ns", (double)d->steal_ns);
+	put(values, d->have_cpu, "steal_ratio", d->steal_ratio);
+	put(values, d->have_ctxt, "system_switches_count", (double)d->ctxt);
+	put(values, d->have_throttled, "throttled_count", (double)d->nr_throttled);
+	put(values, d->have_pressure, "pressure_ns", (double)d->pressure_ns);
+	put(values, true, "suspended_ns", (double)d->suspended_ns);
+	put(values, d->have_clocksource, "clocksource_changed", d->clocksource_changed ? 1 : 0);
+	out.usage.values = values;
+	add(j, &out);
+	json_decref(values);
+	record_done(&r);
+	return 0;
+}
+
+static void progress(const struct job *j, size_t i, const char *params)
+{
+	if (j->c->progress)
+		fprintf(stderr, "[%zu/%zu] %s %s\n", i + 1, j->plan->n, j->plan->items[i].workload,
+			params);
+}
+
+static void run_item(struct job *j, size_t i)
+{
+	const struct plan_item *item = &j->plan->items[i];
+	const struct workload *w = registry_find(item->workload);
+	struct kernel_lines lines = { j, item->id };
+	struct probe_sample before, after;
+	struct error err = ERROR_INIT;
+	struct arena arena = ARENA_INIT;
+	const char *params = item->params;
+	struct supervised s = { .outcome = OUTCOME_FAILED };
+	struct kmsg_news news;
+	struct probe_delta d;
+	uint64_t started = clock_real_ns();
+	struct args args;
+	char why[400];
+
+	if (!w) {
+		add_end(j, item, params, OUTCOME_FAILED, "this agent has no such workload");
+		goto out;
+	}
+	if (args_parse(run_params(w, &arena), item->params, &arena, &args, &err) < 0) {
+		add_end(j, item, params, OUTCOME_FAILED, err.text);
+		goto out;
+	}
+	params = args_canonical(&args, &arena);
+	progress(j, i, params);
+	if (demand_check(w, &args, why, sizeof(why)) < 0) {
+		add_end(j, item, params, OUTCOME_SKIPPED, why);
+		goto out;
+	}
+	probe_read(&here, &before);
+	if (supervise(j->plan, item, j->c->self, &s, &err) < 0) {
+		add_end(j, item, params, OUTCOME_FAILED, err.text);
+		goto out;
+	}
+	probe_read(&here, &after);
+	probe_diff(&before, &after, &d);
+	add_invocation(j, item, w, params, started);
+	kmsg_new_warnings(j->kmsg, emit_kmsg, &lines, &news);
+	if (s.outcome == OUTCOME_OK && add_records(j, &s.records, &d, item) == 0)
+		j->ok++;
+	else
+		add_end(j, item, params, s.outcome, s.reason[0] ? s.reason : "no usage record");
+	supervised_done(&s);
+out:
+	flush(j);
+	arena_done(&arena);
+}
+
+int runner_run(const struct runner_config *c, const struct plan *plan, struct error *e)
+{
+	struct job j = { .c = c, .plan = plan, .e = e, .burst = STR_INIT };
+	struct record done = { .kind = RECORD_DONE };
+	struct kernel_lines lines = { &j, NULL };
+	struct kmsg_news news;
+	size_t i;
+
+	signal(SIGPIPE, SIG_IGN);
+	hello(&j);
+	j.kmsg = kmsg_open(&here);
+	facts_collect(&here, FACT_BEFORE, emit_fact, &j);
+	flush(&j);
+	for (i = 0; i < plan->n && !j.gone; i++)
+		run_item(&j, i);
+	facts_collect(&here, FACT_AFTER, emit_fact, &j);
+	kmsg_new_warnings(j.kmsg, emit_kmsg, &lines, &news);
+	done.done.invocations = j.ok;
+	done.done.failed = j.failed;
+	done.done.skipped = j.skipped;
+	add(&j, &done);
+	flush(&j);
+	kmsg_free(j.kmsg);
+	str_done(&j.burst);
+	if (j.gone)
+		return j.gone;
+	return (int)j.failed;
+}
