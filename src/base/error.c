@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Text of others (a path, a record, a guest) must neither break the line nor steer a terminal. */
+static void one_line(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+}
+
 int error_set(struct error *e, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -17,6 +25,7 @@ int error_set(struct error *e, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	one_line(e->text);
 	return -code;
 }
 
@@ -35,6 +44,7 @@ int error_errno(struct error *e, int code, const char *fmt, ...)
 	va_end(ap);
 	used = strlen(e->text);
 	snprintf(e->text + used, sizeof(e->text) - used, ": %s", strerror(code));
+	one_line(e->text);
 	return -code;
 }
 
@@ -52,6 +62,7 @@ int error_prefix(struct error *e, const char *fmt, ...)
 	/* Too long together: the end of the old text goes. */
 	if (snprintf(e->text, sizeof(e->text), "%s: %s", where, old) < 0)
 		memcpy(e->text, old, sizeof(old));
+	one_line(e->text);
 	return -e->code;
 }
 

@@ -13,7 +13,7 @@
 
 struct error {
 	int code;	 /* a positive errno value; 0: no error */
-	char text[1000]; /* one line, no trailing newline */
+	char text[1000]; /* one line: control characters become '?' */
 };
 
 #define ERROR_INIT                                                                                 \

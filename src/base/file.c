@@ -93,35 +93,47 @@ int file_replace(const char *path, const void *data, size_t len, struct error *e
 	if (fd < 0)
 		return error_errno(e, errno, "%s", path);
 	r = file_write_fd(fd, data, len, e);
+	if (r < 0)
+		error_prefix(e, "%s", path);
 	if (!r && fchmod(fd, 0644) < 0)
 		r = error_errno(e, errno, "%s", path);
 	if (!r && fsync(fd) < 0)
 		r = error_errno(e, errno, "%s", path);
 	if (!r && rename(tmp, path) < 0)
 		r = error_errno(e, errno, "%s", path);
-	if (r < 0) {
+	if (r < 0)
 		unlink(tmp);
-		error_prefix(e, "%s", path);
-	}
 	return r;
+}
+
+/* EEXIST is as good as made, unless it is something else that exists. */
+static int make_dir(const char *path, struct error *e)
+{
+	struct stat st;
+	int err;
+
+	if (!mkdir(path, 0777))
+		return 0;
+	err = errno;
+	if (err == EEXIST && !stat(path, &st))
+		err = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	return err ? error_errno(e, err, "%s", path) : 0;
 }
 
 int file_mkdirs(const char *path, struct error *e)
 {
 	CLEANUP_FREE char *p = mem_strdup(path);
 	char *s;
+	int r = 0;
 
-	for (s = p + 1; *s; s++) {
+	for (s = *p ? p + 1 : p; *s && !r; s++) {
 		if (*s != '/')
 			continue;
 		*s = '\0';
-		if (mkdir(p, 0777) < 0 && errno != EEXIST)
-			return error_errno(e, errno, "%s", p);
+		r = make_dir(p, e);
 		*s = '/';
 	}
-	if (mkdir(p, 0777) < 0 && errno != EEXIST)
-		return error_errno(e, errno, "%s", p);
-	return 0;
+	return r ? r : make_dir(p, e);
 }
 
 int file_memfd(const char *name, const void *data, size_t len, int *ret_fd, struct error *e)

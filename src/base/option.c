@@ -103,7 +103,7 @@ static int unknown(const struct option *table, const char *name, size_t len, str
 static bool is_choice(const char *choices, const char *value)
 {
 	size_t n = strlen(value);
-	const char *p = choices;
+	const char *p = strchr(value, '|') ? NULL : choices;
 
 	for (; p; p = strchr(p, '|')) {
 		p += *p == '|';

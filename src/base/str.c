@@ -45,19 +45,17 @@ void str_add_pad(struct str *b, char c, size_t n)
 
 void str_printf(struct str *b, const char *fmt, ...)
 {
-	va_list ap, again;
+	CLEANUP_FREE char *text = NULL;
+	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	if (n > 0) {
-		reserve(b, (size_t)n);
-		vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
-		b->len += (size_t)n;
-	}
-	va_end(again);
+	if (n < 0)
+		text = mem_printf("%s", ""); /* says "out of memory" if it was that */
+	else
+		str_add_n(b, text, (size_t)n);
 }
 
 void str_reset(struct str *b)

@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#define FORMAT_DIGITS_MAX 9 /* behind the point */
+
 static const char *const names[UNIT_N] = {
 	[UNIT_NONE] = "none",
 	[UNIT_NS] = "ns",
@@ -62,7 +64,8 @@ static double number(const char *s, char **end)
 	const char *p = *s == '-' || *s == '+' ? s + 1 : s;
 	double v;
 
-	if (!*p || !strchr(digits, *p)) {
+	/* No "inf", no "nan", no hexadecimal. */
+	if (!*p || !strchr(digits, *p) || (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))) {
 		*end = (char *)(uintptr_t)s;
 		if (c)
 			freelocale(c);
@@ -90,6 +93,18 @@ struct suffix {
 	double factor;
 };
 
+/* A whole number of units is not sent through a double, which has but 53 bits. */
+static bool exact(const char *s, const char *end, double factor, uint64_t *ret)
+{
+	unsigned long long v;
+	char *stop;
+
+	errno = 0;
+	v = strtoull(s, &stop, 10);
+	return isdigit((unsigned char)*s) && stop == end && !errno &&
+	       !__builtin_mul_overflow((uint64_t)v, (uint64_t)factor, ret);
+}
+
 static int scaled(const char *s, const struct suffix *table, size_t n, const char *known,
 		  uint64_t *ret, struct error *e)
 {
@@ -102,12 +117,12 @@ static int scaled(const char *s, const struct suffix *table, size_t n, const cha
 	for (i = 0; i < n; i++) {
 		if (strcmp(end, table[i].name) != 0)
 			continue;
+		if (exact(s, end, table[i].factor, ret))
+			return 0;
 		v *= table[i].factor;
 		if (v > 9e18)
 			return error_set(e, ERANGE, "'%s' is too large", s);
-		if (v != floor(v))
-			v = round(v);
-		*ret = (uint64_t)v;
+		*ret = (uint64_t)round(v);
 		return 0;
 	}
 	return error_set(e, EINVAL, "'%s': unknown unit '%s' (known: %s)", s, end, known);
@@ -239,16 +254,31 @@ void unit_scale(enum unit u, const char *per, double typical, struct unit_scale 
 
 void unit_format_number(double v, unsigned digits, char *buf, size_t size)
 {
-	double a = fabs(v);
-	int before = a < 1 ? 1 : (int)floor(log10(a)) + 1;
-	int after = (int)digits - before;
+	char rounded[64], *p;
+	long after;
 
-	if (a > 0 && a < 1)
-		after = (int)digits - 1 - (int)floor(log10(a)) - 1 + 0;
+	if (!isfinite(v)) {
+		snprintf(buf, size, "?");
+		return;
+	}
+	/* The power of ten after rounding: 9.9996 has it of 10.00. */
+	snprintf(rounded, sizeof(rounded), "%.*e", (int)digits - 1, v);
+	p = strchr(rounded, 'e');
+	after = (long)digits - 1 - (p ? strtol(p + 1, NULL, 10) : 0);
 	if (after < 0)
 		after = 0;
-	if (after > 6)
-		after = 6;
-	/* The C library is never told the user's LC_NUMERIC, so this is a point. */
-	snprintf(buf, size, "%.*f", after, v);
+	if (after > FORMAT_DIGITS_MAX)
+		after = FORMAT_DIGITS_MAX;
+	snprintf(buf, size, "%.*f", (int)after, v);
+	/* Whatever the locale put there, in one byte or more. */
+	for (p = buf + (*buf == '-'); isdigit((unsigned char)*p); p++)
+		;
+	if (*p) {
+		char *rest = p;
+
+		while (*rest && !isdigit((unsigned char)*rest))
+			rest++;
+		*p++ = '.';
+		memmove(p, rest, strlen(rest) + 1);
+	}
 }

@@ -15,10 +15,9 @@
 #define CPUINFO_MAX (1u << 16)
 #define MEMINFO_MAX (1u << 16)
 
-#define CPU	    "/sys/devices/system/cpu"
-#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define THP	    "/sys/kernel/mm/transparent_hugepage"
-#define SYSCTL	    "/proc/sys"
+#define CPU    "/sys/devices/system/cpu"
+#define THP    "/sys/kernel/mm/transparent_hugepage"
+#define SYSCTL "/proc/sys"
 
 static const struct fact_row rows[] = {
 	{ "release", FACT_IDENTITY, fact_read_uname, "release" },
@@ -50,7 +49,7 @@ static const struct fact_row rows[] = {
 	{ "cpuidle.driver", FACT_ENVIRONMENT, fact_read_line, CPU "/cpuidle/current_driver" },
 	{ "smt.control", FACT_ENVIRONMENT, fact_read_line, CPU "/smt/control" },
 	{ "smt.active", FACT_ENVIRONMENT, fact_read_switch, CPU "/smt/active" },
-	{ "clocksource", FACT_ENVIRONMENT, fact_read_line, CLOCKSOURCE },
+	{ "clocksource", FACT_ENVIRONMENT, fact_read_clocksource, NULL },
 	{ "cpus.online", FACT_ENVIRONMENT, fact_read_list, CPU "/online" },
 	{ "cpus.isolated", FACT_ENVIRONMENT, fact_read_list, CPU "/isolated" },
 	{ "cpus.nohz_full", FACT_ENVIRONMENT, fact_read_list, CPU "/nohz_full" },
@@ -74,7 +73,7 @@ static const struct fact_row rows[] = {
 	{ "cgroup.cpuset", FACT_ENVIRONMENT, fact_read_cpuset, NULL },
 	{ "cgroup.memory_limit", FACT_ENVIRONMENT, fact_read_memory_limit, NULL },
 
-	{ "clocksource.now", FACT_STATE, fact_read_line, CLOCKSOURCE },
+	{ "clocksource.now", FACT_STATE, fact_read_clocksource, NULL },
 	{ "swap.used", FACT_STATE, fact_read_swap_used, NULL },
 	{ "cgroup.nr_throttled", FACT_STATE, fact_read_throttled, NULL },
 	{ "cpu.thermal_throttles", FACT_STATE, fact_read_thermal, CPU },

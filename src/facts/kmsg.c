@@ -102,7 +102,6 @@ static bool begins_report(const char *text)
 		"page allocation failure",
 		"workqueue lockup",
 		"marking clocksource",
-		"clocksource: Switched to",
 	};
 	size_t i;
 

@@ -76,8 +76,7 @@ void probe_read(const struct facts_source *src, struct probe_sample *ret)
 	ret->have_throttled = cgroup_throttled(src, &ret->nr_throttled, NULL) == 0;
 	ret->have_pressure = pressure(src, &ret->pressure_ns);
 	ret->suspended_ns = suspended();
-	clocksource = source_line(
-		src, NULL, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	clocksource = source_clocksource(src, NULL);
 	/* A name that does not fit is none of the kernel's. */
 	if (clocksource && strlen(clocksource) < sizeof(ret->clocksource))
 		memcpy(ret->clocksource, clocksource, strlen(clocksource) + 1);

@@ -33,7 +33,7 @@ struct probe_sample {
 	bool have_running;
 	uint64_t running;     /* tasks that are runnable now, the reader included */
 	int64_t suspended_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC, always there */
-	char clocksource[32]; /* "": unknown */
+	char clocksource[32]; /* see source_clocksource(); "": unknown */
 };
 
 /* Only what both samples have and what did not run backwards. */

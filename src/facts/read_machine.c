@@ -155,6 +155,14 @@ void fact_read_policies(struct collect *c, const struct fact_row *row)
 	str_done(&text);
 }
 
+void fact_read_clocksource(struct collect *c, const struct fact_row *row)
+{
+	struct error e = ERROR_INIT;
+	CLEANUP_FREE char *s = source_clocksource(c->src, &e);
+
+	fact_put(c, row, s, e.text);
+}
+
 void fact_read_turbo(struct collect *c, const struct fact_row *row)
 {
 	uint64_t v;

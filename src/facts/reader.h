@@ -50,6 +50,7 @@ void fact_read_load(struct collect *c, const struct fact_row *row);
 void fact_read_uptime(struct collect *c, const struct fact_row *row);
 
 /* machine */
+void fact_read_clocksource(struct collect *c, const struct fact_row *row);
 void fact_read_cpuinfo(struct collect *c, const struct fact_row *row); /* from: key|key */
 void fact_read_cpu_id(struct collect *c, const struct fact_row *row);
 void fact_read_folder(struct collect *c, const struct fact_row *row);

@@ -114,12 +114,16 @@ int source_head(const struct facts_source *src, const char *path, size_t max, ch
 	return 0;
 }
 
+static char *format_path(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+
 static char *format_path(const char *fmt, va_list ap)
 {
-	char *path;
+	char *path = NULL;
 
-	/* There is no mem_vprintf(): vasprintf() fails for want of memory only. */
-	return vasprintf(&path, fmt, ap) < 0 ? mem_strdup("") : path;
+	/* Fails for want of memory only; then there is no such file. */
+	if (vasprintf(&path, fmt, ap) < 0)
+		path = mem_strdup("");
+	return path;
 }
 
 static char *line(const struct facts_source *src, const char *path, struct error *e)
@@ -275,4 +279,20 @@ int source_cpus_allowed(const struct facts_source *src, struct cpulist *ret, str
 	if (!list)
 		return error_set(e, ENOENT, "/proc/self/status: no Cpus_allowed_list");
 	return cpulist_parse(list, ret, e);
+}
+
+char *source_clocksource(const struct facts_source *src, struct error *e)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	char *s = source_line(src, e, "%s", path);
+
+	if (s && !*s) {
+		error_set(e, ENODATA, "%s: empty", path);
+		free(s);
+		return NULL;
+	}
+	if (str_eq(s, "tsc-early"))
+		s[strlen("tsc")] = '\0';
+	return s;
 }

@@ -60,5 +60,10 @@ bool source_field_u64(const char *text, const char *key, char sep, uint64_t *ret
  * a test, Cpus_allowed_list of /proc/self/status.
  */
 int source_cpus_allowed(const struct facts_source *src, struct cpulist *ret, struct error *e);
+/*
+ * Name of the current clock source; NULL with the reason. "tsc-early" is told as "tsc": the same
+ * counter, before the kernel has refined its frequency, in the first seconds of every boot.
+ */
+char *source_clocksource(const struct facts_source *src, struct error *e);
 
 #endif

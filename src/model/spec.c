@@ -105,9 +105,15 @@ static int parse_axes(const char *text, const struct workload_info *w, struct ax
 	return 0;
 }
 
-static void add_sweep(const struct param *p, struct axis *x, struct arena *a)
+/* Placement is asked of every workload that has parties, whatever else a spec names. */
+static bool is_place(const struct param *p)
 {
-	const char *s = p->sweep;
+	return !strcmp(p->name, "place");
+}
+
+static void add_unnamed(const struct param *p, struct axis *x, bool sweep, struct arena *a)
+{
+	const char *s = sweep ? p->sweep : NULL;
 
 	add_value(x, a, p->def, strlen(p->def));
 	while (s && *s) {
@@ -166,6 +172,7 @@ int spec_expand(const char *text, const struct workload_list *known, struct aren
 	size_t len = strcspn(text, ":"), n, i;
 	const char *name = arena_strndup(a, text, len);
 	const struct workload_info *w = workload_list_find(known, name);
+	bool named = false;
 	struct axis *axes;
 	size_t *at;
 	int r;
@@ -182,8 +189,10 @@ int spec_expand(const char *text, const struct workload_list *known, struct aren
 	if (r < 0)
 		return error_prefix(e, "%s", name);
 	for (i = 0; i < n; i++)
+		named |= axes[i].given && !is_place(&w->params[i]);
+	for (i = 0; i < n; i++)
 		if (!axes[i].given)
-			add_sweep(&w->params[i], &axes[i], a);
+			add_unnamed(&w->params[i], &axes[i], !named || is_place(&w->params[i]), a);
 	/* An odometer over the axes, the last one turning fastest. */
 	for (;;) {
 		r = add_point(w, axes, at, a, points, e);

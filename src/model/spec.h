@@ -6,8 +6,9 @@
  *	pipe                              the default point, and what its parameters sweep
  *	cmd:run="make -j2, twice"         a value in quotes may hold , + = and \" \\
  *
- * A parameter that is not named takes its default and, if the workload declares a sweep for it,
- * the other values of the sweep as well; those are `implied`: a skip of one of them is no loss.
+ * A parameter that is not named takes its default. Where a spec names none (`place` aside), and for
+ * `place` always, the other values of the sweep that the workload declares are added; those points
+ * are `implied`: a skip of one of them is no loss.
  */
 #ifndef KDELTA_MODEL_SPEC_H
 #define KDELTA_MODEL_SPEC_H

@@ -6,6 +6,7 @@
 #ifndef KDELTA_RUNNER_INTERNAL_H
 #define KDELTA_RUNNER_INTERNAL_H
 
+#include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,8 +15,10 @@
 
 #include "base/arena.h"
 #include "base/cpulist.h"
+#include "base/str.h"
 #include "model/hist.h"
 #include "model/plan.h"
+#include "model/record.h"
 #include "workload/workload.h"
 
 /* ---- the shared page ---- */
@@ -81,7 +84,9 @@ struct run {
 	size_t n_samples, cap_samples;
 	struct hist_use *hists;
 	size_t n_hists;
-	unsigned slots; /* leader and parties of this part */
+	struct str facts; /* records */
+	json_t *context;  /* what run_context() adds; NULL: nothing */
+	unsigned slots;	  /* leader and parties of this part */
 };
 
 /* A window in time: the clock first; counters and markers are added here (sampler, exact mode). */
@@ -100,8 +105,9 @@ struct crew {
 	size_t n, measured;
 };
 
-/* How many the roles ask for, the leader not counted. */
+/* How many the roles ask for at most, the leader not counted. */
 size_t crew_size(const struct workload *w, const struct args *args);
+unsigned crew_role_size(const struct party_role *role, const struct args *args);
 /* Starts all parties of a part and waits until they are set up. `control`: the supervisor. */
 int crew_start(struct run *run, const struct cpulist *cpus, int control, struct crew *ret);
 /* One round: all measured parties do n (or until stop after time_ns, if not 0). */
@@ -114,9 +120,9 @@ int crew_stop(struct run *run, struct crew *crew);
 
 enum place { PLACE_SAME, PLACE_SPREAD, PLACE_FREE };
 
-/* Which CPU each slot gets: an array of `slots` lists, empty where it is left free. */
-int place_choose(enum place place, const struct cpulist *allowed, size_t slots, struct arena *a,
-		 struct cpulist **ret, struct error *e);
+/* Which CPU each slot gets: a list for the leader and each party, empty where it is left free. */
+int place_choose(enum place place, const struct cpulist *allowed, const struct workload *w,
+		 const struct args *args, struct arena *a, struct cpulist **ret, struct error *e);
 enum place place_of(const struct workload *w, const struct args *args);
 
 /* ---- measuring (measure.c), the invocation (invoke.c) ---- */
@@ -133,6 +139,13 @@ int measure_part(struct run *run, const struct plan *plan, struct crew *crew, ui
 
 /* The workload's parameters, with `place` where it has parties. Arena memory. */
 const struct param *run_params(const struct workload *w, struct arena *a);
+
+/*
+ * What an invocation's record says of its workload; the caller drops its reference to `metrics`,
+ * sets context and time.
+ */
+void invocation_head(const struct workload *w, const struct plan_item *item, const char *params,
+		     const char *class, struct record_invocation *ret);
 
 #define INVOKE_FD_SHARED  3
 #define INVOKE_FD_RESULT  4

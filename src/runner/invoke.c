@@ -6,7 +6,6 @@
 #include "runner/runner.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +102,7 @@ static int all_parts(struct run *run, const struct plan *plan, const struct cpul
 		     struct str *hists, uint64_t *ret_n)
 {
 	for (;;) {
-		struct part part = { .name = "", .x = (double)NAN };
+		struct part part = { .name = "" };
 		int r = 1;
 
 		if (run->w->next_part)
@@ -210,6 +209,24 @@ static void write_cpus(const struct run *run, const struct cpulist *cpus, struct
 	str_done(&text);
 }
 
+/* The head of a burst: whose numbers follow, and what they mean. */
+static void write_invocation(const struct run *run, const struct plan *plan, uint64_t started_ns,
+			     struct str *out)
+{
+	struct record r = { .kind = RECORD_INVOCATION, .inv = run->item->id };
+	CLEANUP_JSON json_t *context =
+		plan->context ? json_deep_copy(plan->context) : json_object();
+
+	if (run->context)
+		json_object_update(context, run->context);
+	invocation_head(run->w, run->item, args_canonical(&run->args, run->arena), plan->class,
+			&r.invocation);
+	r.invocation.context = context;
+	r.invocation.time_ns = started_ns;
+	write_record(out, &r);
+	json_decref((json_t *)(uintptr_t)r.invocation.metrics);
+}
+
 static int place(struct run *run, struct cpulist **ret)
 {
 	struct cpulist allowed = CPULIST_INIT;
@@ -223,7 +240,8 @@ static int place(struct run *run, struct cpulist **ret)
 	r = cpulist_allowed(&allowed, &err);
 	if (r < 0)
 		return run_fail(run, -r, "%s", err.text);
-	r = place_choose(place_of(run->w, &run->args), &allowed, slots, run->arena, ret, &err);
+	r = place_choose(place_of(run->w, &run->args), &allowed, run->w, &run->args, run->arena,
+			 ret, &err);
 	cpulist_done(&allowed);
 	if (r < 0)
 		return run_skip(run, "%s", err.text);
@@ -238,7 +256,7 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 	struct cpulist *cpus = NULL;
 	struct clock_cost clock;
 	struct used before, after;
-	uint64_t start, n = 0;
+	uint64_t start, started = clock_real_ns(), n = 0;
 	int r;
 
 	r = place(run, &cpus);
@@ -264,7 +282,9 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 	if (!r && !run->n_samples && !hists.len)
 		r = run_fail(run, ENODATA, "it measured nothing");
 	if (!r && !atomic_load(&run->sh->ended)) {
+		write_invocation(run, plan, started, out);
 		write_cpus(run, cpus, out);
+		str_add(out, str_get(&run->facts));
 		write_samples(run, out);
 		str_add(out, str_get(&hists));
 		write_usage(run, &before, &after, start, n, &clock, out);
@@ -315,6 +335,8 @@ int runner_invoke(void)
 	free(run.samples);
 	free(run.parts);
 	free(run.hists);
+	str_done(&run.facts);
+	json_decref(run.context);
 	plan_done(&plan);
 	arena_done(&arena);
 	return r < 0 ? 1 : 0;

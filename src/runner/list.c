@@ -41,6 +41,19 @@ const struct param *run_params(const struct workload *w, struct arena *a)
 	return p;
 }
 
+void invocation_head(const struct workload *w, const struct plan_item *item, const char *params,
+		     const char *class, struct record_invocation *ret)
+{
+	ret->workload = w->name;
+	ret->family = w->family;
+	ret->op = w->op;
+	ret->workload_version = w->version;
+	ret->params = params;
+	ret->class = class;
+	ret->metrics = metric_encode_all(w->metrics);
+	ret->headline = item->headline;
+}
+
 void runner_list(struct workload_list *ret)
 {
 	char id[ID_BUILD_SIZE];

@@ -36,7 +36,7 @@ static void futex_wake(_Atomic uint32_t *f)
 	syscall(SYS_futex, f, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static unsigned role_count(const struct party_role *role, const struct args *args)
+unsigned crew_role_size(const struct party_role *role, const struct args *args)
 {
 	int64_t n = role->count ? (int64_t)args_u64(args, role->count) - role->count_less
 				: (role->fixed ? (int64_t)role->fixed : 1);
@@ -50,7 +50,7 @@ size_t crew_size(const struct workload *w, const struct args *args)
 	size_t n = 0;
 
 	for (role = w->parties; role && role->role; role++)
-		n += role_count(role, args);
+		n += crew_role_size(role, args);
 	return n;
 }
 
@@ -188,7 +188,7 @@ static int wait_count(struct run *run, _Atomic uint32_t *count, size_t want)
 int crew_start(struct run *run, const struct cpulist *cpus, int control, struct crew *ret)
 {
 	const struct party_role *role;
-	size_t n = crew_size(run->w, &run->args), i = 0;
+	size_t n = crew_size(run->w, &run->args), i = 0, cpu = 1;
 	struct shared *sh = run->sh;
 	int r = 0;
 
@@ -201,7 +201,14 @@ int crew_start(struct run *run, const struct cpulist *cpus, int control, struct 
 	atomic_store(&sh->round, 0);
 	run->slots = (unsigned)n + 1;
 	for (role = run->w->parties; role && role->role && !r; role++) {
-		unsigned count = role_count(role, &run->args), k;
+		unsigned most = crew_role_size(role, &run->args), count = most, k;
+
+		if (role->now) {
+			count = role->now(run);
+			if (count > most)
+				return run_fail(run, EINVAL, "%u of party %s, %u at most", count,
+						role->role, most);
+		}
 
 		for (k = 0; k < count && !r; k++, i++) {
 			struct party *p = &ret->party[i];
@@ -216,12 +223,14 @@ int crew_start(struct run *run, const struct cpulist *cpus, int control, struct 
 				 role->role);
 			ret->measured += role->batch != NULL;
 			r = role->kind == PARTY_THREAD
-				    ? start_thread(run, ret, i, &cpus[i + 1])
-				    : start_process(run, p, &cpus[i + 1], control);
+				    ? start_thread(run, ret, i, &cpus[cpu + k])
+				    : start_process(run, p, &cpus[cpu + k], control);
 			if (!r)
 				ret->n++;
 		}
+		cpu += most;
 	}
+	run->slots = (unsigned)ret->n + 1;
 	return r < 0 ? r : wait_count(run, &sh->ready, ret->n);
 }
 

@@ -11,7 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "model/record.h"
 #include "runner/internal.h"
 
 uint64_t run_u64(const struct run *run, const char *param)
@@ -105,6 +108,33 @@ void run_hist(struct run *run, const char *hist, uint64_t value)
 		return;
 	}
 	run_fail(run, EINVAL, "fills a histogram '%s' that no metric names", hist);
+}
+
+uint64_t run_clock_ns(const struct run *run)
+{
+	(void)run;
+	return clock_raw_ns();
+}
+
+void run_fact(struct run *run, enum fact_class class, const char *name, const char *value)
+{
+	struct record r = { .kind = RECORD_FACT, .inv = run->item->id };
+	CLEANUP_FREE char *line = NULL;
+
+	r.fact.when = FACT_BEFORE;
+	r.fact.class = class;
+	r.fact.name = name;
+	r.fact.value = value;
+	line = record_encode(&r);
+	str_add(&run->facts, line);
+	str_add_c(&run->facts, '\n');
+}
+
+void run_context(struct run *run, const char *name, const char *value)
+{
+	if (!run->context)
+		run->context = json_object();
+	json_object_set_new(run->context, name, json_str(value));
 }
 
 void run_beat(struct run *run)

@@ -99,31 +99,25 @@ static void emit_kmsg(void *arg, const struct kmsg_line *l)
 	const struct kernel_lines *k = arg;
 	struct record r = { .kind = RECORD_LOG, .inv = k->inv };
 
-	r.log.level = l->report ? "error" : "warning";
+	/* Many a message of level 4 is harmless; what begins a report is not. */
+	r.log.level = l->report ? "warning" : "info";
 	r.log.source = "kernel";
 	r.log.text = l->text;
 	add(k->j, &r);
 }
 
-/* The head of a burst: whose numbers follow, and what they mean. */
+/* Of one that did not get as far as to write its own. */
 static void add_invocation(struct job *j, const struct plan_item *item, const struct workload *w,
 			   const char *params, uint64_t started_ns)
 {
 	struct record r = { .kind = RECORD_INVOCATION, .inv = item->id };
 	CLEANUP_JSON json_t *none = json_object();
-	CLEANUP_JSON json_t *metrics = metric_encode_all(w->metrics);
 
-	r.invocation.workload = w->name;
-	r.invocation.family = w->family;
-	r.invocation.op = w->op;
-	r.invocation.workload_version = w->version;
-	r.invocation.params = params;
-	r.invocation.class = j->plan->class;
+	invocation_head(w, item, params, j->plan->class, &r.invocation);
 	r.invocation.context = j->plan->context ? j->plan->context : none;
-	r.invocation.metrics = metrics;
-	r.invocation.headline = item->headline;
 	r.invocation.time_ns = started_ns;
 	add(j, &r);
+	json_decref((json_t *)(uintptr_t)r.invocation.metrics);
 }
 
 static void add_end(struct job *j, const struct plan_item *item, const char *params,
@@ -160,6 +154,8 @@ static int add_records(struct job *j, const struct str *records, const struct pr
 {
 	size_t cut = records->len - 1;
 	struct error err = ERROR_INIT;
+	struct kernel_lines lines = { j, item->id };
+	struct kmsg_news news;
 	struct record r, out = { .kind = RECORD_USAGE, .inv = item->id };
 	json_t *values;
 
@@ -169,6 +165,7 @@ static int add_records(struct job *j, const struct str *records, const struct pr
 	    r.kind != RECORD_USAGE)
 		return error_set(j->e, EBADMSG, "an invocation's records do not end with usage");
 	str_add_n(&j->burst, records->s, cut);
+	kmsg_new_warnings(j->kmsg, emit_kmsg, &lines, &news);
 	values = json_deep_copy(r.usage.values);
 	put(values, d->have_cpu, "steal_ns", (double)d->steal_ns);
 	put(values, d->have_cpu, "steal_ratio", d->steal_ratio);
@@ -228,12 +225,13 @@ static void run_item(struct job *j, size_t i)
 	}
 	probe_read(&here, &after);
 	probe_diff(&before, &after, &d);
-	add_invocation(j, item, w, params, started);
-	kmsg_new_warnings(j->kmsg, emit_kmsg, &lines, &news);
-	if (s.outcome == OUTCOME_OK && add_records(j, &s.records, &d, item) == 0)
+	if (s.outcome == OUTCOME_OK && add_records(j, &s.records, &d, item) == 0) {
 		j->ok++;
-	else
+	} else {
+		add_invocation(j, item, w, params, started);
+		kmsg_new_warnings(j->kmsg, emit_kmsg, &lines, &news);
 		add_end(j, item, params, s.outcome, s.reason[0] ? s.reason : "no usage record");
+	}
 	supervised_done(&s);
 out:
 	flush(j);

@@ -28,6 +28,6 @@ int runner_invoke(void);
 void runner_list(struct workload_list *ret);
 json_t *runner_list_encode(const struct workload_list *l);
 
-#define AGENT_VERSION "0.1.0"
+#define AGENT_VERSION KDELTA_VERSION /* given by the build */
 
 #endif

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "runner/internal.h"
 #include "runner/runner.h"
+#include "workload/kit.h"
 
 #define TICK_MS	    500
 #define RECORDS_MAX (64u << 20)
@@ -37,6 +38,7 @@ struct watch {
 	size_t n, cap;
 	struct supervised *out;
 	uint64_t heartbeat_ns;
+	bool killed; /* by us */
 };
 
 /* Descriptors 3..6 of the child, whatever they are here; all others are CLOEXEC. */
@@ -228,8 +230,10 @@ static int reap(struct watch *w)
 		clock_sleep_ns(10 * NSEC_PER_MSEC);
 	}
 	kill(-w->pid, SIGKILL);
-	if (pid != w->pid)
+	if (pid != w->pid) {
+		w->killed = true;
 		waitpid(w->pid, &status, 0);
+	}
 	/* As subreaper: orphans of the group come to us. They were just killed. */
 	while ((pid = waitpid(-w->pid, &other, 0)) > 0 || (pid < 0 && errno == EINTR))
 		;
@@ -241,15 +245,16 @@ static void judge(struct watch *w, int status)
 	struct shared *sh = w->sh;
 	uint32_t ended = atomic_load(&sh->ended);
 
-	if (ended != SHARED_RUNNING) {
+	/* A leader that crashed takes its parties' peers away: theirs is not the first cause. */
+	if (WIFSIGNALED(status) && !w->killed) {
+		end_with(w, OUTCOME_FAILED, "killed by signal %d, %s (%.79s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)), sh->phase);
+	} else if (ended != SHARED_RUNNING) {
 		const char *text = atomic_load(&sh->worded) ? sh->reason : "it failed";
 
 		end_with(w, ended == SHARED_SKIPPED ? OUTCOME_SKIPPED : OUTCOME_FAILED, "%.600s",
 			 text);
-	} else if (WIFSIGNALED(status)) {
-		end_with(w, OUTCOME_FAILED, "killed by signal %d, %s (%.79s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)), sh->phase);
-	} else if (WEXITSTATUS(status)) {
+	} else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		end_with(w, OUTCOME_FAILED, "exited with %d (%.79s)", WEXITSTATUS(status),
 			 sh->phase);
 	} else if (!w->out->records.len || w->out->records.s[w->out->records.len - 1] != '\n') {
@@ -301,6 +306,7 @@ int supervise(const struct plan *plan, const struct plan_item *item, int self,
 	w.result = pipefd[0];
 	loop(&w);
 	judge(&w, reap(&w));
+	kit_tmpdir_sweep(getenv("TMPDIR"), w.pid);
 	pair[0] = w.control;
 	for (i = 0; i < w.n; i++)
 		close(w.party[i].fd);

@@ -19,7 +19,7 @@
  * Functions return 0 or -errno; run_fail() adds the words. Any error discards the whole
  * invocation and records why: a failure is never fast. A short read or write is an error: the kit
  * (workload/kit.h) has transfers that see to that. Everything the runner hands out lives until the
- * invocation ends. No workload exits, prints, reads a clock or leaves a process behind.
+ * invocation ends. No workload exits, prints, times its batches or leaves a process behind.
  */
 #ifndef KDELTA_WORKLOAD_WORKLOAD_H
 #define KDELTA_WORKLOAD_WORKLOAD_H
@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/fact.h"
 #include "model/info.h"
 #include "model/metric.h"
 #include "model/param.h"
@@ -69,19 +70,35 @@ struct party {
 struct party_role {
 	const char *role; /* NULL ends an array */
 	enum party_kind kind;
-	const char *count;	      /* parameter that says how many; NULL: `fixed` */
-	unsigned fixed;		      /* 0 means 1 */
-	int count_less;		      /* taken off the parameter (procs=8: 7 and the leader) */
+	const char *count; /* parameter that says how many at most; NULL: `fixed` */
+	unsigned fixed;	   /* 0 means 1 */
+	int count_less;	   /* taken off the parameter (procs=8: 7 and the leader) */
+	/* How many in the part that now begins, up to the above (a walk over loads). NULL: all. */
+	unsigned (*now)(const struct run *run);
+	/*
+	 * Number i of this role and number i of the other paired roles belong together, on a CPU of
+	 * their own: place=same puts each such pair on one CPU, place=spread its ends on two.
+	 */
+	bool paired;
 	int (*start)(struct party *); /* untimed, in the party, before the first barrier */
 	int (*serve)(struct party *);
 	int (*batch)(struct party *, uint64_t n);
 	void (*stop)(struct party *); /* in the party, when the part is over */
 };
 
-/* A phase, a load, or a point of a curve: measured by itself, in order. */
+/*
+ * A phase, a load, or a point of a curve: measured by itself, in order. A point of a curve is named
+ * by its value alone, as a parameter would be ("64KiB", "8"): that is its place on the axis.
+ */
 struct part {
-	char name[48]; /* "rand_read", "load 8", "64KiB" */
-	double x;      /* its place on the axis of a curve; NaN where there is none */
+	char name[48]; /* "rand_read", "64KiB" */
+	double share;  /* of the invocation's time, up to 1; 0: all of it */
+};
+
+/* What one batch was, as it is recorded. */
+struct batch {
+	uint64_t ops, ns;
+	uint64_t over_ops, over_ns; /* of the overhead batch; 0: none */
 };
 
 struct workload {
@@ -92,6 +109,7 @@ struct workload {
 	unsigned version;   /* raise it when figures change meaning */
 	unsigned needs;	    /* NEED_ bits */
 	enum shape shape;
+	unsigned warmup_percent;      /* of the time, where that is more than the plan's */
 	bool pinned_free;	      /* one party, yet not to be pinned (a build on all CPUs) */
 	const struct param *params;   /* ends with a NULL name; NULL: none */
 	const struct metric *metrics; /* ends with a NULL name */
@@ -105,6 +123,8 @@ struct workload {
 	int (*batch)(struct run *, uint64_t n);
 	/* The same n without the thing measured: for METRIC_FROM_OVERHEAD and _NET. */
 	int (*overhead)(struct run *, uint64_t n);
+	/* Untimed, behind each batch, in the leader: what it has to say of it (run_report). */
+	int (*collect)(struct run *, const struct batch *);
 	void (*after)(struct run *); /* once, also behind a failure in or after setup */
 };
 
@@ -127,6 +147,12 @@ void run_did(struct run *run, uint64_t ops);
 int run_report(struct run *run, const char *metric, double value);
 /* Adds one value to a histogram (METRIC_FROM_QUANTILE names it); safe in every party. */
 void run_hist(struct run *run, const char *hist, uint64_t value);
+/* The run's clock, for latencies of single operations; batches are timed by the runner. */
+uint64_t run_clock_ns(const struct run *run);
+/* What was found out in setup: the file system that is really used, for example. */
+void run_fact(struct run *run, enum fact_class class, const char *name, const char *value);
+/* The same where numbers of different values must never be compared (a toolchain): in the key. */
+void run_context(struct run *run, const char *name, const char *value);
 /* Says that work goes on; the runner calls it itself between batches. */
 void run_beat(struct run *run);
 /* Which sample of the invocation this batch is: 0, 1, ...; -1 in calibration and warm-up. */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "campaign/campaign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/unit.h"
+#include "campaign/ingest.h"
+#include "plan/order.h"
+#include "vm/vm.h"
+
+#define VM_CLASS "emulated" /* TCG's time is no machine's */
+
+struct target {
+	struct campaign *c;
+	const struct campaign_vm *v;
+	void *initrd;
+	size_t initrd_len;
+	json_t *context;
+};
+
+struct one_boot {
+	struct target *t;
+	const struct campaign_kernel *kernel;
+	const char *kernel_id;
+	unsigned block, position, total;
+};
+
+static enum vm_line on_line(void *arg, const char *line, size_t len, char *why, size_t why_size)
+{
+	struct error err = ERROR_INIT;
+	int r = ingest_line(arg, line, len, &err);
+
+	if (r > 0)
+		return VM_LINE_DONE;
+	if (!r)
+		return VM_LINE_MORE;
+	snprintf(why, why_size, "%.280s", err.text);
+	return VM_LINE_ABORT;
+}
+
+static json_t *context_of(const struct campaign *c, const struct campaign_vm *v, const char *qemu)
+{
+	json_t *j = json_object();
+
+	json_object_set_new(j, "agent", json_str(c->agent_build_id));
+	json_object_set_new(j, "qemu", json_str(qemu));
+	json_object_set_new(j, "accel", json_str("tcg"));
+	json_object_set_new(j, "cpu", json_str(v->cpu_model));
+	json_object_set_new(j, "cpus", json_u64(v->cpus));
+	json_object_set_new(j, "mem_mib", json_u64(v->mem_mib));
+	return j;
+}
+
+static void tell(struct one_boot *o, const struct vm_result *res, const struct store_boot_end *end)
+{
+	struct progress *p = &o->t->c->progress;
+	char took[40];
+
+	unit_format_time(res->total_ns, took, sizeof(took));
+	if (end->state == STORE_FAILED)
+		progress_warn(p, "boot %u/%u %s failed: %s", o->position + 1, o->total,
+			      o->kernel->label, end->reason);
+	else if (!p->terminal)
+		progress_say(p, "boot %u/%u %s: %s", o->position + 1, o->total, o->kernel->label,
+			     took);
+}
+
+/* Runs it and stores how it ended. Negative: the host's fault, the campaign cannot go on. */
+static int run_boot(struct one_boot *o, const char *boot, const char *plan_text,
+		    struct campaign_tally *tally, struct error *e)
+{
+	struct target *t = o->t;
+	struct ingest in = { .c = t->c, .image = o->kernel->image, .kernel = o->kernel_id };
+	struct vm_config cfg = {
+		.qemu = t->v->qemu,
+		.kernel_fd = o->kernel->image->fd,
+		.initrd_base = t->initrd,
+		.initrd_base_len = t->initrd_len,
+		.plan_json = plan_text,
+		.append = o->kernel->append,
+		.cpus = t->v->cpus,
+		.mem_mib = t->v->mem_mib,
+		.cpu_model = t->v->cpu_model,
+		.boot_timeout_ns = t->v->boot_timeout_ns,
+		.silence_timeout_ns = t->v->silence_timeout_ns,
+		.stop = t->c->stop,
+	};
+	struct store_boot_end end = { .state = STORE_OK };
+	CLEANUP_FREE char *reason = NULL;
+	struct error host = ERROR_INIT;
+	struct vm_result res;
+	int r, stored;
+
+	in.sink = store_sink_new(t->c->store, boot, STORE_IDS_KEEP);
+	r = vm_run(&cfg, on_line, &in, &res, &host);
+	if (r < 0) {
+		end.state = STORE_FAILED;
+		end.reason = host.text;
+	} else {
+		end.console = res.console_tail;
+		end.kernel_warnings = res.kernel_warned ? 1 : 0;
+		if (res.end != VM_DONE) {
+			reason = mem_printf("%s%s%s", vm_end_name(res.end), *res.reason ? ": " : "",
+					    res.reason);
+			end.state = STORE_FAILED;
+			end.reason = reason;
+		}
+		tell(o, &res, &end);
+	}
+	stored = ingest_end(&in, boot, &end, tally, e);
+	if (r < 0)
+		error_set(e, -r, "%s", host.text);
+	vm_result_done(&res);
+	return r < 0 ? r : stored;
+}
+
+static int boot_one(struct one_boot *o, struct campaign_tally *tally, struct error *e)
+{
+	struct campaign *c = o->t->c;
+	struct store_boot b = { .experiment = c->experiment,
+				.kernel = o->kernel_id,
+				.block = o->block,
+				.position = o->position };
+	struct plan plan = { .arena = ARENA_INIT };
+	char boot[ID_UUID_SIZE];
+	CLEANUP_FREE char *text = work_plan(c->work, NULL, VM_CLASS, o->t->context, &plan, e);
+	size_t before = c->progress.done;
+	int r = text ? store_boot_begin(c->store, &b, &plan, boot, e) : -EIO;
+
+	if (!r)
+		r = run_boot(o, boot, text, tally, e);
+	/* A boot that failed has done its share of the waiting. */
+	c->progress.done = before + work_items(c->work);
+	progress_step(&c->progress, 1);
+	plan_done(&plan);
+	return r;
+}
+
+static int store_kernels(struct campaign *c, const struct campaign_kernel *kernels, unsigned n,
+			 char (*ids)[ID_UUID_SIZE], struct error *e)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; i < n && !r; i++) {
+		const struct image *img = kernels[i].image;
+		struct ds_kernel k = {
+			.label = kernels[i].label,
+			.release = img->release,
+			.version = img->version,
+			.build_id = img->build_id,
+			.config = img->config,
+			.config_hash = img->config_hash,
+			.source = kernels[i].source,
+		};
+
+		r = store_kernel_add(c->store, &k, ids[i], e);
+		/* In the order of the command line: the first is the base. */
+		if (!r)
+			r = store_experiment_kernel(c->store, c->experiment, ids[i], e);
+	}
+	return r;
+}
+
+int campaign_vm(struct campaign *c, const struct campaign_vm *v,
+		const struct campaign_kernel *kernels, unsigned n, struct campaign_tally *ret,
+		struct error *e)
+{
+	CLEANUP_FREE char(*ids)[ID_UUID_SIZE] = mem_array(n, ID_UUID_SIZE);
+	CLEANUP_FREE struct order_boot *order = order_make(n, v->blocks, v->seed);
+	struct target t = { .c = c, .v = v };
+	unsigned i, total = n * v->blocks;
+	char qemu[100];
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = vm_qemu_version(v->qemu, qemu, sizeof(qemu), e);
+	if (!r)
+		r = vm_initrd_base(c->agent, &t.initrd, &t.initrd_len, e);
+	if (!r)
+		r = store_kernels(c, kernels, n, ids, e);
+	if (r < 0)
+		goto out;
+	t.context = context_of(c, v, qemu);
+	for (i = 0; i < total && !r; i++) {
+		struct one_boot o = { .t = &t,
+				      .kernel = &kernels[order[i].kernel],
+				      .kernel_id = ids[order[i].kernel],
+				      .block = order[i].block,
+				      .position = i,
+				      .total = total };
+
+		if (c->stop && *c->stop)
+			break;
+		progress_what(&c->progress, "boot %u/%u %.30s", i + 1, total, o.kernel->label);
+		r = boot_one(&o, ret, e);
+	}
+out:
+	json_decref(t.context);
+	free(t.initrd);
+	return r;
+}

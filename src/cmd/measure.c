@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "campaign/agent.h"
+#include "cmd/common.h"
+
+int measure_prepare(struct measure *m, uint64_t default_time_ns, struct error *e)
+{
+	int r = agent_find(&m->agent, e);
+
+	if (!r)
+		r = agent_list(m->agent, &m->known, e);
+	if (!r)
+		r = work_make(&m->work, &m->known, m->specs.items, m->specs.n, m->suites.items,
+			      m->suites.n, e);
+	if (r < 0)
+		return r;
+	if (m->invocations)
+		m->work.invocations = (unsigned)m->invocations;
+	if (m->heartbeat_ns)
+		m->work.heartbeat_ns = m->heartbeat_ns;
+	work_share(&m->work, m->time_ns ? m->time_ns : default_time_ns);
+	return 0;
+}
+
+int measure_experiment(const struct measure *m, struct store *s, const struct store_experiment *x,
+		       char ret_id[ID_UUID_SIZE], bool *ret_old, struct error *e)
+{
+	struct error none = ERROR_INIT;
+
+	*ret_old = m->experiment && store_experiment_find(s, m->experiment, ret_id, &none) == 0;
+	return *ret_old ? 0 : store_experiment_begin(s, x, ret_id, e);
+}
+
+static void word(struct str *out, const char *option, const char *value)
+{
+	str_printf(out, " %s ", option);
+	cmd_quote(out, value);
+}
+
+void measure_words(const struct measure *m, struct str *out)
+{
+	size_t i;
+
+	for (i = 0; i < m->specs.n; i++)
+		word(out, "-w", m->specs.items[i]);
+	for (i = 0; i < m->suites.n; i++)
+		word(out, "-s", m->suites.items[i]);
+	if (m->time_ns && m->time_ns % 1000000 == 0)
+		str_printf(out, " --time %llums", (unsigned long long)(m->time_ns / 1000000));
+	else if (m->time_ns)
+		str_printf(out, " --time %lluns", (unsigned long long)m->time_ns);
+	if (m->invocations)
+		str_printf(out, " --invocations %llu", (unsigned long long)m->invocations);
+}
+
+void measure_done(struct measure *m)
+{
+	option_list_done(&m->specs);
+	option_list_done(&m->suites);
+	work_done(&m->work);
+	workload_list_done(&m->known);
+	free(m->agent);
+}

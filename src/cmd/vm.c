@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/unit.h"
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/measure.h"
+#include "cmd/report.h"
+#include "plan/order.h"
+
+#define VM_TIME_NS (7 * NSEC_PER_SEC)
+#define VM_BOOTS   4u
+
+struct vm_kernels {
+	struct kernel_spec *spec;
+	struct image *image;
+	struct campaign_kernel *kernel;
+	unsigned n;
+};
+
+/* The argument without its label: what the kernel came from. */
+static char *source_of(const struct kernel_spec *k)
+{
+	const char *prefix = k->source == KERNEL_DEBIAN ? "debian:" : "";
+
+	return mem_printf("%s%s%s%s", prefix, k->what, k->append ? ",append=" : "",
+			  k->append ? k->append : "");
+}
+
+static int on_download(void *arg, const char *what, uint64_t bytes, uint64_t of_bytes)
+{
+	const bool *quiet = arg;
+
+	if (!*quiet && isatty(STDERR_FILENO) == 1) {
+		fprintf(stderr, "\r\033[K%s: %llu of %llu MB", what,
+			(unsigned long long)(bytes / 1000000),
+			(unsigned long long)(of_bytes / 1000000));
+		if (of_bytes && bytes >= of_bytes)
+			fputs("\r\033[K", stderr);
+	} else if (!*quiet && of_bytes && bytes >= of_bytes) {
+		fprintf(stderr, "downloaded %s, %llu MB\n", what,
+			(unsigned long long)(of_bytes / 1000000));
+	}
+	return *cmd_stop() ? 1 : 0;
+}
+
+static int parse_kernels(struct vm_kernels *v, char **args, unsigned n, struct error *e)
+{
+	unsigned i;
+
+	v->spec = mem_array(n, sizeof(*v->spec));
+	v->image = mem_array(n, sizeof(*v->image));
+	v->kernel = mem_array(n, sizeof(*v->kernel));
+	for (i = 0; i < n; i++) {
+		v->image[i] = (struct image)IMAGE_INIT;
+		if (kernel_spec_parse(args[i], &v->spec[i], e) < 0)
+			return -EINVAL;
+		v->n++;
+	}
+	return 0;
+}
+
+static int open_kernels(struct vm_kernels *v, bool *quiet, struct error *e)
+{
+	CLEANUP_FREE const char **taken = mem_array(v->n, sizeof(*taken));
+	struct image_progress p = { .report = on_download, .arg = quiet };
+	unsigned i, k;
+
+	for (i = 0; i < v->n; i++) {
+		CLEANUP_FREE char *label = NULL;
+		int r = image_open(&v->spec[i], NULL, &p, &v->image[i], e);
+
+		if (!r)
+			r = image_check_bootable(&v->image[i], e);
+		if (r < 0)
+			return r;
+		if (v->spec[i].label) {
+			for (k = 0; k < i; k++)
+				if (str_eq(taken[k], v->spec[i].label))
+					return error_set(e, EEXIST,
+							 "the label '%s' is given to two kernels",
+							 v->spec[i].label);
+			label = mem_strdup(v->spec[i].label);
+		} else {
+			label = image_label_default(&v->spec[i], v->image[i].release);
+		}
+		taken[i] = image_label_unique(label, taken, i);
+		v->kernel[i].label = taken[i];
+		v->kernel[i].image = &v->image[i];
+		v->kernel[i].append = v->spec[i].append;
+		v->kernel[i].source = source_of(&v->spec[i]);
+	}
+	return 0;
+}
+
+static void kernels_done(struct vm_kernels *v)
+{
+	unsigned i;
+
+	for (i = 0; i < v->n; i++) {
+		free((char *)(uintptr_t)v->kernel[i].label);
+		free((char *)(uintptr_t)v->kernel[i].source);
+		image_done(&v->image[i]);
+		kernel_spec_done(&v->spec[i]);
+	}
+	free(v->spec);
+	free(v->image);
+	free(v->kernel);
+}
+
+static uint64_t cost_ns(const struct measure *m, const struct campaign_vm *cv, unsigned kernels)
+{
+	return (work_cost_ns(&m->work) + WORK_BOOT_NS) * kernels * cv->blocks;
+}
+
+static int dry_run(const struct measure *m, const struct campaign_vm *cv,
+		   const struct vm_kernels *v)
+{
+	CLEANUP_FREE struct order_boot *order = order_make(v->n, cv->blocks, cv->seed);
+	CLEANUP_FREE char *text = order_text(order, v->n, cv->blocks);
+	struct str out = STR_INIT;
+	char cost[40];
+	unsigned i;
+
+	unit_format_time(cost_ns(m, cv, v->n), cost, sizeof(cost));
+	str_printf(&out, "Would boot %u kernels %u times each (%s), about %s.\n", v->n, cv->blocks,
+		   text, cost);
+	for (i = 0; i < v->n; i++)
+		str_printf(&out, "  %c  %s%s\n", i < 26 ? (char)('A' + i) : '?', v->spec[i].text,
+			   v->spec[i].source == KERNEL_DEBIAN
+				   ? "  (downloaded if not in the cache: about 30 MB)"
+				   : "");
+	str_printf(&out, "Each boot: %zu invocations of %zu points.\n", work_items(&m->work),
+		   m->work.points.n);
+	for (i = 0; i < m->work.points.n; i++)
+		str_printf(&out, "  %s %s\n", m->work.points.items[i].workload->name,
+			   m->work.points.items[i].params);
+	return cmd_print(&out, CMD_OK);
+}
+
+/* The command that repeats this one, seed and all. */
+static void reproduce(const struct measure *m, const struct campaign_vm *cv,
+		      const struct vm_kernels *v, struct str *out)
+{
+	unsigned i;
+
+	str_printf(out, "kdelta vm --boots %u --seed %llu", cv->blocks,
+		   (unsigned long long)cv->seed);
+	measure_words(m, out);
+	if (cv->cpus != 1)
+		str_printf(out, " --cpus %u", cv->cpus);
+	if (cv->mem_mib != 512)
+		str_printf(out, " --mem %uMiB", cv->mem_mib);
+	if (strcmp(cv->cpu_model, "max") != 0) {
+		str_add(out, " --cpu ");
+		cmd_quote(out, cv->cpu_model);
+	}
+	if (cv->qemu) {
+		str_add(out, " --qemu ");
+		cmd_quote(out, cv->qemu);
+	}
+	for (i = 0; i < v->n; i++) {
+		str_add_c(out, ' ');
+		cmd_quote(out, v->spec[i].text);
+	}
+}
+
+static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_kernels *v,
+	      const struct report_options *ro)
+{
+	CLEANUP_FREE struct order_boot *order = order_make(v->n, cv->blocks, cv->seed);
+	CLEANUP_FREE char *text = order_text(order, v->n, cv->blocks);
+	struct campaign c = { .work = &m->work, .agent = m->agent, .stop = cmd_stop() };
+	struct store_experiment x = { .name = m->experiment,
+				      .subject = "kernel",
+				      .order = text,
+				      .seed = cv->seed,
+				      .blocks = cv->blocks };
+	const char *id = c.experiment;
+	struct store_selection sel = { &id, 1, NULL, 0 };
+	struct campaign_tally tally;
+	struct error err = ERROR_INIT;
+	struct str words = STR_INIT;
+	bool old;
+	int r, code;
+
+	reproduce(m, cv, v, &words);
+	x.reproduce = str_get(&words);
+	c.agent_build_id = m->known.agent_build_id;
+	r = cmd_store(m->store_path, true, &c.store, &err);
+	if (!r)
+		r = measure_experiment(m, c.store, &x, c.experiment, &old, &err);
+	str_done(&words);
+	if (!r) {
+		size_t steps = (work_items(&m->work) + 1) * v->n * cv->blocks;
+
+		progress_start(&c.progress, m->quiet, steps, cost_ns(m, cv, v->n));
+		r = campaign_vm(&c, cv, v->kernel, v->n, &tally, &err);
+		progress_end(&c.progress);
+	}
+	if (r < 0) {
+		store_close(c.store);
+		return cmd_bad(&err);
+	}
+	code = campaign_complete(&tally) && !*c.stop ? CMD_OK : CMD_PARTIAL;
+	if (*c.stop)
+		fputs("kdelta: interrupted; what was measured is kept\n", stderr);
+	if (!tally.ok) {
+		fputs("kdelta: nothing was measured: see the reasons above, and kdelta show LABEL "
+		      "--console\n",
+		      stderr);
+		store_close(c.store);
+		return CMD_PARTIAL;
+	}
+	code = report_print(c.store, &sel, ro, NULL, code);
+	store_close(c.store);
+	return code;
+}
+
+static uint64_t new_seed(void)
+{
+	uint32_t v = 0;
+
+	if (getrandom(&v, sizeof(v), 0) != (ssize_t)sizeof(v))
+		v = (uint32_t)clock_real_ns();
+	return v;
+}
+
+int cmd_vm(int argc, char **argv)
+{
+	static const struct option_doc doc = {
+		.usage = "kdelta vm [OPTION]... [LABEL=]KERNEL...",
+		.summary =
+			"Boots each kernel several times in QEMU, measures, and prints the comparison.",
+		.description =
+			"KERNEL is a bzImage or vmlinux, a kernel .deb, or debian:RELEASE (downloaded by\n"
+			"apt into a cache); then optionally ,append=WORDS for the kernel's command line,\n"
+			"which comes last and takes the rest. The first kernel is the base. Boots come in\n"
+			"blocks of one of each, in random order within a block.\n\n"
+			"Without KVM the guest's clock measures QEMU's emulation: the results have the\n"
+			"class \"emulated\", a ratio and an interval, and no verdict.",
+		.examples =
+			"  kdelta vm -s demo debian:6.1.0-47-cloud-amd64 debian:6.1.0-57-cloud-amd64\n"
+			"  kdelta vm -w fork old=./bzImage.old new=./bzImage\n"
+			"  kdelta vm -w fork plain=./bzImage debug=./bzImage,append=slub_debug=FZPU",
+	};
+	struct measure m = { .experiment = NULL };
+	struct report_options ro = REPORT_OPTIONS_INIT;
+	struct campaign_vm cv = { .cpu_model = "max" };
+	uint64_t boots = VM_BOOTS, seed = UINT64_MAX, cpus = 1, mem = 512u << 20;
+	const struct option table[] = {
+		{ 0, "boots", OPTION_UINT, &boots, "N", NULL, 1, 1000,
+		  "boots of each kernel (default 4)" },
+		MEASURE_OPTIONS(&m, "for the workloads of one boot (default 7s)"),
+		{ 0, "seed", OPTION_UINT, &seed, "N", NULL, 0, UINT32_MAX,
+		  "of the order of boots (default: a new one)" },
+		{ 0, "cpus", OPTION_UINT, &cpus, "N", NULL, 1, 255, "of a guest (default 1)" },
+		{ 0, "mem", OPTION_BYTES, &mem, "SIZE", NULL, 0, 0, "of a guest (default 512MiB)" },
+		{ 0, "cpu", OPTION_TEXT, &cv.cpu_model, "MODEL", NULL, 0, 0,
+		  "QEMU's CPU model (default max)" },
+		{ 0, "qemu", OPTION_TEXT, &cv.qemu, "FILE", NULL, 0, 0,
+		  "the QEMU to use (default qemu-system-x86_64)" },
+		{ 0, "boot-timeout", OPTION_TIME, &cv.boot_timeout_ns, "TIME", NULL, 0, 0,
+		  "to the first record (default 120s)" },
+		{ 0, "silence-timeout", OPTION_TIME, &cv.silence_timeout_ns, "TIME", NULL, 0, 0,
+		  "between records (default 120s)" },
+		REPORT_OPTION_METRIC(&ro),
+		REPORT_OPTION_ALL(&ro),
+		REPORT_OPTION_MARGIN(&ro),
+		REPORT_OPTION_FAIL_ON(&ro),
+		REPORT_OPTION_FORMAT(&ro),
+		CMD_STORE_OPTION(&m.store_path),
+		CMD_OPTIONS_END,
+	};
+	struct error err = ERROR_INIT;
+	struct vm_kernels v = { .n = 0 };
+	bool done;
+	int at, code = cmd_parse(&doc, table, argc, argv, &at, &done), r = 0;
+
+	if (done)
+		goto out;
+	cv.blocks = (unsigned)boots;
+	cv.seed = seed == UINT64_MAX ? new_seed() : seed;
+	cv.cpus = (unsigned)cpus;
+	cv.mem_mib = (unsigned)(mem >> 20);
+	if (at == argc)
+		r = error_set(&err, EINVAL, "vm wants kernels: kdelta vm OLD NEW (see --help)");
+	else if (cv.mem_mib < 64 || mem >> 20 > 1u << 20)
+		r = error_set(&err, ERANGE, "--mem: wanted 64MiB or more");
+	else if (ro.fail_on)
+		r = error_set(&err, EINVAL,
+			      "--fail-on: emulated results have no verdict that could fail");
+	if (!r)
+		r = report_check(&ro, &err);
+	if (!r)
+		r = measure_prepare(&m, VM_TIME_NS, &err);
+	if (!r)
+		r = parse_kernels(&v, argv + at, (unsigned)(argc - at), &err);
+	if (!r && m.dry_run)
+		code = dry_run(&m, &cv, &v);
+	else if (!r)
+		r = open_kernels(&v, &m.quiet, &err);
+	if (r < 0)
+		code = cmd_bad(&err);
+	else if (!m.dry_run)
+		code = vm(&m, &cv, &v, &ro);
+out:
+	kernels_done(&v);
+	measure_done(&m);
+	report_options_done(&ro);
+	return code;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Facts that differ between the kernels, and facts that changed while something was measured. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "compare/internal.h"
+
+struct name {
+	const char *name;
+	enum fact_class class;
+};
+
+struct values {
+	const char **v; /* different ones, sorted */
+	size_t n, cap;
+};
+
+static void add_value(struct arena *a, struct values *s, const char *v)
+{
+	size_t i = 0, k;
+
+	while (i < s->n && strcmp(s->v[i], v) < 0)
+		i++;
+	if (i < s->n && !strcmp(s->v[i], v))
+		return;
+	s->v = arena_grow(a, s->v, s->n, &s->cap, sizeof(*s->v));
+	for (k = s->n++; k > i; k--)
+		s->v[k] = s->v[k - 1];
+	s->v[i] = v;
+}
+
+/* The facts named so that were taken before anything ran, in all boots of one kernel. */
+static const char *values_of(struct compare_work *w, struct arena *a, unsigned kernel,
+			     const struct name *name)
+{
+	const struct dataset *d = w->d;
+	struct values s = { NULL, 0, 0 };
+	struct str text = STR_INIT;
+	const char *ret;
+	size_t i, k;
+
+	for (i = 0; i < d->n_boots; i++) {
+		const struct ds_boot *b = &d->boots[i];
+
+		for (k = 0;
+		     k < b->n_facts && w->kernel_of[b->kernel] == (int)kernel && b->state == DS_OK;
+		     k++)
+			if (b->facts[k].when == FACT_BEFORE && b->facts[k].value &&
+			    b->facts[k].class == name->class &&
+			    !strcmp(b->facts[k].name, name->name))
+				add_value(a, &s, b->facts[k].value);
+	}
+	for (i = 0; i < d->n_invocations; i++) {
+		const struct ds_invocation *v = &d->invocations[i];
+
+		for (k = 0; k < v->n_facts && compare_uses_boot(w, v->boot) &&
+			    w->kernel_of[d->boots[v->boot].kernel] == (int)kernel;
+		     k++)
+			if (v->facts[k].when == FACT_BEFORE && v->facts[k].value &&
+			    v->facts[k].class == name->class &&
+			    !strcmp(v->facts[k].name, name->name))
+				add_value(a, &s, v->facts[k].value);
+	}
+	if (!s.n)
+		return NULL;
+	for (i = 0; i < s.n; i++)
+		str_printf(&text, "%s%s", i ? " or " : "", s.v[i]);
+	ret = arena_strdup(a, str_get(&text));
+	str_done(&text);
+	return ret;
+}
+
+static void add_names(struct arena *a, const struct ds_fact *facts, size_t n, struct name **names,
+		      size_t *count, size_t *cap)
+{
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		const struct ds_fact *f = &facts[i];
+
+		if (f->class != FACT_ENVIRONMENT && f->class != FACT_IDENTITY &&
+		    f->class != FACT_DERIVED)
+			continue;
+		for (k = 0; k < *count; k++)
+			if ((*names)[k].class == f->class && !strcmp((*names)[k].name, f->name))
+				break;
+		if (k < *count)
+			continue;
+		*names = arena_grow(a, *names, *count, cap, sizeof(**names));
+		(*names)[*count].name = f->name;
+		(*names)[(*count)++].class = f->class;
+	}
+}
+
+/* The header of every report has these already, from the kernel itself. */
+static bool is_in_header(const struct compare_kernel *k, const char *value)
+{
+	return str_eq(value, k->release) || str_eq(value, k->version) ||
+	       str_eq(value, k->build_id) || str_eq(value, k->cmdline) ||
+	       str_eq(value, k->config_hash);
+}
+
+/* What an experiment says it varies on purpose does not confound it. */
+static bool is_subject(const struct comparison *c, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_experiments; i++)
+		if (c->experiments[i].subject && strstr(c->experiments[i].subject, name))
+			return true;
+	return false;
+}
+
+static void compare_fact(struct compare_work *w, struct arena *a, const struct name *name)
+{
+	static const enum compare_diff_class classes[] = {
+		[FACT_IDENTITY] = COMPARE_DIFF_IDENTITY,
+		[FACT_DERIVED] = COMPARE_DIFF_DERIVED,
+		[FACT_ENVIRONMENT] = COMPARE_DIFF_ENVIRONMENT,
+	};
+	struct comparison *c = w->c;
+	const char *base = values_of(w, a, 0, name), *new;
+	unsigned k;
+
+	for (k = 1; k < c->n_kernels; k++) {
+		new = values_of(w, a, k, name);
+		if (str_eq(base, new))
+			continue;
+		if (name->class == FACT_IDENTITY && (!base || is_in_header(&c->kernels[0], base)) &&
+		    (!new || is_in_header(&c->kernels[k], new)))
+			continue;
+		compare_add_difference(w, classes[name->class], k, name->name, base, new);
+		/* Unknown on one side is no difference that is known. */
+		if (name->class == FACT_ENVIRONMENT && base && new && !is_subject(c, name->name))
+			w->confounds[k] = true;
+	}
+}
+
+/* Environment and state must hold from before to after. */
+static bool find_changes(struct compare_work *w, unsigned kernel, const struct ds_fact *facts,
+			 size_t n)
+{
+	bool found = false;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		const struct ds_fact *f = &facts[i];
+
+		if (f->when != FACT_BEFORE || !f->value ||
+		    (f->class != FACT_STATE && f->class != FACT_ENVIRONMENT))
+			continue;
+		for (k = 0; k < n; k++) {
+			const struct ds_fact *g = &facts[k];
+
+			if (g->when != FACT_AFTER || !g->value || strcmp(f->name, g->name) != 0 ||
+			    !strcmp(f->value, g->value))
+				continue;
+			compare_add_difference(w, COMPARE_DIFF_CHANGED, kernel, f->name, f->value,
+					       g->value);
+			found = true;
+		}
+	}
+	return found;
+}
+
+void compare_fact_differences(struct compare_work *w)
+{
+	const struct dataset *d = w->d;
+	struct arena scratch = ARENA_INIT;
+	struct name *names = NULL;
+	size_t n = 0, cap = 0, i;
+
+	for (i = 0; i < d->n_boots; i++) {
+		const struct ds_boot *b = &d->boots[i];
+
+		if (!compare_uses_boot(w, (unsigned)i))
+			continue;
+		add_names(&scratch, b->facts, b->n_facts, &names, &n, &cap);
+		w->changed_boots[i] =
+			find_changes(w, (unsigned)w->kernel_of[b->kernel], b->facts, b->n_facts);
+	}
+	for (i = 0; i < d->n_invocations; i++) {
+		const struct ds_invocation *v = &d->invocations[i];
+
+		if (!compare_uses_boot(w, v->boot))
+			continue;
+		add_names(&scratch, v->facts, v->n_facts, &names, &n, &cap);
+		w->changed_invocations[i] = find_changes(
+			w, (unsigned)w->kernel_of[d->boots[v->boot].kernel], v->facts, v->n_facts);
+	}
+	for (i = 0; i < n; i++)
+		compare_fact(w, &scratch, &names[i]);
+	arena_done(&scratch);
+}
