@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +54,9 @@ int error_prefix(struct error *e, const char *fmt, ...)
 	char where[sizeof(e->text)], old[sizeof(e->text)];
 	va_list ap;
 
-	if (!e || !e->code)
+	if (!e)
+		return -EINVAL;
+	if (!e->code)
 		return 0;
 	va_start(ap, fmt);
 	vsnprintf(where, sizeof(where), fmt, ap);

@@ -27,7 +27,10 @@ int error_set(struct error *e, int code, const char *fmt, ...)
 /* The same with ": " and strerror(code) behind the text. */
 int error_errno(struct error *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Puts "WHERE: " before the text of an error that is set. Returns -code. */
+/*
+ * Puts "WHERE: " before the text of an error that is set. Returns -code; -EINVAL for NULL, so that
+ * `return error_prefix(e, ...)` fails whether or not the caller wants words.
+ */
 int error_prefix(struct error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool error_is_set(const struct error *e);
 void error_clear(struct error *e);

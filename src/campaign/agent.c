@@ -18,9 +18,10 @@
 #include "base/str.h"
 #include "model/record.h"
 
-#define AGENT_NAME  "kdelta-agent"
-#define TICK_MS	    200
-#define END_WAIT_NS (2 * NSEC_PER_SEC)
+#define AGENT_NAME   "kdelta-agent"
+#define TICK_MS	     200
+#define END_WAIT_NS  (2 * NSEC_PER_SEC)
+#define LIST_WAIT_NS (60 * NSEC_PER_SEC)
 
 #ifndef KDELTA_LIBEXECDIR
 #define KDELTA_LIBEXECDIR "/usr/local/libexec"
@@ -55,9 +56,10 @@ int agent_find(char **ret_path, struct error *e)
 int agent_list(const char *path, struct workload_list *ret, struct error *e)
 {
 	const char *const argv[] = { path, "list", "--format", "json", NULL };
+	const struct proc_opts opts = { .timeout_ns = LIST_WAIT_NS };
 	CLEANUP_JSON json_t *j = NULL;
 	struct proc_result out;
-	int r = proc_run_ok(argv, NULL, &out, e);
+	int r = proc_run_ok(argv, &opts, &out, e);
 
 	if (!r)
 		r = json_parse(out.out, out.out_len, "its list", &j, e);
@@ -145,7 +147,7 @@ static int read_all(int fd, AGENT_LINE_CALLBACK(line), void *arg, const volatile
 	return r;
 }
 
-static int reap(pid_t pid)
+static int reap(pid_t pid, bool *ret_killed)
 {
 	uint64_t until = clock_mono_ns() + END_WAIT_NS;
 	int status = 0;
@@ -153,6 +155,7 @@ static int reap(pid_t pid)
 
 	while (!(r = waitpid(pid, &status, WNOHANG)) && clock_mono_ns() < until)
 		clock_sleep_ns(5 * NSEC_PER_MSEC);
+	*ret_killed = !r;
 	if (!r) {
 		kill(-pid, SIGKILL);
 		waitpid(pid, &status, 0);
@@ -166,6 +169,7 @@ int agent_run(const char *path, const char *plan_json, AGENT_LINE_CALLBACK(line)
 	CLEANUP_CLOSE int in = -1;
 	int out[2], r, status;
 	pid_t parent = getpid(), pid;
+	bool killed;
 
 	r = file_memfd("kdelta-plan", plan_json, strlen(plan_json), &in, e);
 	if (r < 0)
@@ -187,9 +191,11 @@ int agent_run(const char *path, const char *plan_json, AGENT_LINE_CALLBACK(line)
 	close(out[0]);
 	if (r < 0 && r != -EPIPE)
 		kill(-pid, SIGKILL);
-	status = reap(pid);
+	status = reap(pid, &killed);
 	if (r == 1)
 		return 0;
+	if (r == -EPIPE && killed)
+		return error_set(e, EPIPE, "the agent closed its channel before it was done");
 	if (r == -EPIPE && WIFSIGNALED(status))
 		return error_set(e, EPIPE, "the agent was killed by signal %d, %s",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));

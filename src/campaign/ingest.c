@@ -52,7 +52,8 @@ int ingest_line(struct ingest *in, const char *line, size_t len, struct error *e
 	if (!r && rec.kind == RECORD_FAIL && !rec.inv)
 		r = error_set(e, EIO, "the agent failed: %s", rec.fail.reason);
 	if (!r && rec.kind == RECORD_FAIL)
-		progress_warn(&in->c->progress, "failed: %s %s: %s", rec.fail.workload,
+		progress_warn(&in->c->progress, "failed: %s %s: %s",
+			      rec.fail.workload ? rec.fail.workload : "an invocation",
 			      rec.fail.params ? rec.fail.params : "", rec.fail.reason);
 	if (!r && rec.kind == RECORD_DONE) {
 		in->done = true;

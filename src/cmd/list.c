@@ -114,8 +114,7 @@ static int list_workloads(const struct list *l, struct error *e)
 		str_add_c(&out, '\n');
 	}
 	str_add(&out,
-		"PARAM=DEFAULT, then the values it takes. Metrics: * the headline; less, more or\n"
-		"neither is better.\n");
+		"PARAM=DEFAULT, then its values. Metrics: *headline, unit, what is better.\n");
 	workload_list_done(&known);
 	if (!j)
 		return cmd_print(&out, CMD_OK);

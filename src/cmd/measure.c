@@ -27,6 +27,46 @@ int measure_prepare(struct measure *m, uint64_t default_time_ns, struct error *e
 	return 0;
 }
 
+/* Does what will run have this metric? Appends the names of those it has. */
+static bool has_metric(const struct measure *m, const char *name, struct str *known)
+{
+	const char *seen = NULL;
+	size_t i;
+
+	for (i = 0; i < m->work.points.n; i++) {
+		const struct workload_info *w = m->work.points.items[i].workload;
+		const struct metric *metric;
+
+		if (w->name == seen)
+			continue;
+		seen = w->name;
+		str_printf(known, "%s%s:", known->len ? "; " : "", w->name);
+		for (metric = w->metrics; metric->name; metric++) {
+			if (str_eq(metric->name, name))
+				return true;
+			str_printf(known, " %s", metric->name);
+		}
+	}
+	return false;
+}
+
+int measure_check_metrics(const struct measure *m, const struct option_list *metrics,
+			  struct error *e)
+{
+	struct str known = STR_INIT;
+	int r = 0;
+	size_t i;
+
+	for (i = 0; i < metrics->n && !r; i++) {
+		str_reset(&known);
+		if (!has_metric(m, metrics->items[i], &known))
+			r = error_set(e, ENOENT, "-m: no metric '%s' in what would run (%s)",
+				      metrics->items[i], str_get(&known));
+	}
+	str_done(&known);
+	return r;
+}
+
 int measure_experiment(const struct measure *m, struct store *s, const struct store_experiment *x,
 		       char ret_id[ID_UUID_SIZE], bool *ret_old, struct error *e)
 {

@@ -88,6 +88,9 @@ struct measure {
 
 /* Finds the agent, expands what to run, shares out the time. */
 int measure_prepare(struct measure *m, uint64_t default_time_ns, struct error *e);
+/* -ENOENT: what will run has no such metric; said before anything is booted for it. */
+int measure_check_metrics(const struct measure *m, const struct option_list *metrics,
+			  struct error *e);
 /* The experiment of that name, or a new one; *ret_old: it was there. */
 int measure_experiment(const struct measure *m, struct store *s, const struct store_experiment *x,
 		       char ret_id[ID_UUID_SIZE], bool *ret_old, struct error *e);

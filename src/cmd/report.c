@@ -18,7 +18,9 @@ int report_check(const struct report_options *o, struct error *e)
 
 	if (!(o->margin >= 0) || o->margin > 1)
 		return error_set(e, EINVAL, "--margin: wanted a ratio from 0 to 100%%");
-	return o->fail_on ? compare_gate_parse(o->fail_on, &gate, e) : 0;
+	if (o->fail_on && compare_gate_parse(o->fail_on, &gate, e) < 0)
+		return error_prefix(e, "--fail-on");
+	return 0;
 }
 
 static void render(const struct comparison *c, const struct report_options *o,

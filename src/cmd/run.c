@@ -138,7 +138,8 @@ int cmd_run(int argc, char **argv)
 		done = true;
 	}
 	if (!done && (uname(&u) < 0 || (label && image_label_check(label, &err) < 0) ||
-		      measure_prepare(&m, RUN_TIME_NS, &err) < 0)) {
+		      measure_prepare(&m, RUN_TIME_NS, &err) < 0 ||
+		      measure_check_metrics(&m, &ro.metrics, &err) < 0)) {
 		code = cmd_bad(&err);
 		done = true;
 	}

@@ -14,6 +14,7 @@
 #include "cmd/measure.h"
 #include "cmd/report.h"
 #include "plan/order.h"
+#include "vm/vm.h"
 
 #define VM_TIME_NS (7 * NSEC_PER_SEC)
 #define VM_BOOTS   4u
@@ -188,13 +189,17 @@ static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_k
 	struct campaign_tally tally;
 	struct error err = ERROR_INIT;
 	struct str words = STR_INIT;
+	char qemu[100];
 	bool old;
 	int r, code;
 
 	reproduce(m, cv, v, &words);
 	x.reproduce = str_get(&words);
 	c.agent_build_id = m->known.agent_build_id;
-	r = cmd_store(m->store_path, true, &c.store, &err);
+	/* Before there is an experiment that could never have a boot. */
+	r = vm_qemu_version(cv->qemu, qemu, sizeof(qemu), &err);
+	if (!r)
+		r = cmd_store(m->store_path, true, &c.store, &err);
 	if (!r)
 		r = measure_experiment(m, c.store, &x, c.experiment, &old, &err);
 	str_done(&words);
@@ -301,6 +306,8 @@ int cmd_vm(int argc, char **argv)
 		r = report_check(&ro, &err);
 	if (!r)
 		r = measure_prepare(&m, VM_TIME_NS, &err);
+	if (!r)
+		r = measure_check_metrics(&m, &ro.metrics, &err);
 	if (!r)
 		r = parse_kernels(&v, argv + at, (unsigned)(argc - at), &err);
 	if (!r && m.dry_run)

@@ -4,7 +4,7 @@
  *
  * Every rule is that of docs/compare.md: a boot is one number (the mean of its samples, or the
  * quantile of its whole histogram); least squares on the logarithm of the boots' numbers with the
- * drift taken out (a row that has a value of 0 or less: on the numbers themselves, by difference);
+ * drift taken out (a row with a boot of 0 or less: on the numbers themselves, by difference);
  * the verdict from the interval, the margin and the adjusted p. Missing is NaN in a double here,
  * and null, "-" or an empty field in print; it is never 0.
  *

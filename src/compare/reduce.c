@@ -183,8 +183,9 @@ static void reduce_kernel(struct compare_work *w, size_t row, unsigned kernel, s
 	v->bimodal = find_modes(nest, boots, floor);
 	find_outliers(w, first, boots, n, floor, v);
 	sum_points(w, s, kernel, v);
-	for (i = 0; i < nest->n_values; i++)
-		r->absolute |= nest->values[i] <= 0;
+	/* A sample below its overhead is flagged; a boot there has no logarithm. */
+	for (i = 0; i < n; i++)
+		r->absolute |= boots[i] <= 0;
 }
 
 /* On the scale of the fit: a step of the value that all numbers are rounded to has a variance. */

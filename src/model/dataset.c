@@ -238,7 +238,7 @@ void dataset_sample(struct dataset *d, unsigned invocation, const struct record_
 	const struct ds_invocation *v = &d->invocations[invocation];
 	const struct metric *m;
 
-	if (v->state != DS_OK)
+	if (v->state != DS_OK || (!s->metric && (!s->ops || !s->ns)))
 		return;
 	for (m = v->metrics; m->name; m++) {
 		struct ds_point *p;

@@ -33,6 +33,9 @@ static double middle_of(unsigned i)
 
 void hist_add(struct hist *h, uint64_t v)
 {
+	/* What JSON can carry. */
+	if (v > INT64_MAX)
+		v = INT64_MAX;
 	if (!h->count || v < h->min)
 		h->min = v;
 	if (!h->count || v > h->max)
@@ -111,7 +114,7 @@ json_t *hist_encode(const struct hist *h)
 int hist_decode(const json_t *j, struct hist *ret, struct error *e)
 {
 	const json_t *buckets = json_object_get(j, "buckets");
-	json_int_t last = -1;
+	json_int_t first = -1, last = -1;
 	uint64_t bits;
 	size_t i;
 
@@ -119,6 +122,8 @@ int hist_decode(const json_t *j, struct hist *ret, struct error *e)
 	if (json_get_u64(j, "bits", &bits, e) < 0 || json_get_u64(j, "min", &ret->min, e) < 0 ||
 	    json_get_u64(j, "max", &ret->max, e) < 0 || json_get_num(j, "sum", &ret->sum, e) < 0)
 		return error_prefix(e, "histogram");
+	if (!json_is_array(buckets))
+		return error_set(e, EINVAL, "histogram: no buckets");
 	if (bits != HIST_BITS)
 		return error_set(e, EINVAL, "histogram: %llu bits, wanted %u",
 				 (unsigned long long)bits, HIST_BITS);
@@ -127,16 +132,19 @@ int hist_decode(const json_t *j, struct hist *ret, struct error *e)
 		const json_t *at = json_array_get(pair, 0), *n = json_array_get(pair, 1);
 		json_int_t index = json_integer_value(at), count = json_integer_value(n);
 
-		if (!json_is_integer(at) || !json_is_integer(n) || index <= last ||
-		    index >= (json_int_t)HIST_BUCKETS || count <= 0 ||
+		if (json_array_size(pair) != 2 || !json_is_integer(at) || !json_is_integer(n) ||
+		    index <= last || index >= (json_int_t)HIST_BUCKETS || count <= 0 ||
 		    ret->count + (uint64_t)count < ret->count)
 			return error_set(e, EINVAL, "histogram: bucket %zu is not [index, count]",
 					 i);
 		ret->bucket[index] = (uint64_t)count;
 		ret->count += (uint64_t)count;
+		first = first < 0 ? index : first;
 		last = index;
 	}
-	if (ret->count && ret->min > ret->max)
-		return error_set(e, EINVAL, "histogram: min is above max");
+	/* Quantiles are held between them, so they must be where the buckets are. */
+	if (ret->count && (ret->min > ret->max || first != (json_int_t)index_of(ret->min) ||
+			   last != (json_int_t)index_of(ret->max)))
+		return error_set(e, EINVAL, "histogram: min or max is not in its buckets");
 	return 0;
 }

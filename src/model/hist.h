@@ -23,13 +23,16 @@ struct hist {
 	uint64_t bucket[HIST_BUCKETS];
 };
 
-void hist_add(struct hist *h, uint64_t v);
+void hist_add(struct hist *h, uint64_t v); /* v above 2^63-1 counts as that */
 void hist_merge(struct hist *into, const struct hist *from);
 /* Value at quantile q in (0,1): the middle of its bucket. -ENODATA when empty. */
 int hist_quantile(const struct hist *h, double q, double *ret);
 /* Sparse wire form: {"bits":8,"min":..,"max":..,"sum":..,"buckets":[[index,count],...]} */
 json_t *hist_encode(const struct hist *h);
-/* Refuses other bits, indexes out of order or range, counts that do not fit. */
+/*
+ * Refuses other bits, indexes out of order or range, counts that do not fit, a min or max outside
+ * the first or the last bucket.
+ */
 int hist_decode(const json_t *j, struct hist *ret, struct error *e);
 
 #endif

@@ -80,6 +80,8 @@ int workload_list_decode(const json_t *j, struct workload_list *ret, struct erro
 				 "the agent speaks protocol %llu, this kdelta %d: use the agent "
 				 "that came with it",
 				 (unsigned long long)protocol, RECORD_PROTOCOL);
+	if (!json_is_array(list))
+		return error_set(e, EINVAL, "the agent's list has no \"workloads\"");
 	ret->agent_version = arena_strdup(&ret->arena, json_opt_str(j, "agent", "?"));
 	ret->agent_build_id = arena_strdup(&ret->arena, json_opt_str(j, "agent_build_id", NULL));
 	ret->n = json_array_size(list);

@@ -36,7 +36,7 @@ static char *names_of(const struct param *params, struct arena *a)
 
 static bool in_choices(const char *choices, const char *value)
 {
-	size_t n = strlen(value);
+	size_t n = strchr(value, '|') ? 0 : strlen(value);
 	const char *p = choices;
 
 	while (n && (p = strstr(p, value))) {

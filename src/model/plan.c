@@ -40,11 +40,13 @@ int plan_decode(const char *text, size_t len, struct plan *ret, struct error *e)
 	items = json_object_get(ret->raw, "items");
 	if (!r && !json_is_array(items))
 		r = error_set(e, EINVAL, "\"items\" is missing");
+	ret->context = json_object_get(ret->raw, "context");
+	if (!r && ret->context && !json_is_object(ret->context))
+		r = error_set(e, EINVAL, "\"context\" is not an object");
 	if (r < 0)
 		goto bad;
 	ret->boot = arena_strdup(&ret->arena, json_opt_str(ret->raw, "boot", NULL));
 	ret->class = arena_strdup(&ret->arena, json_opt_str(ret->raw, "class", "native"));
-	ret->context = json_object_get(ret->raw, "context");
 	ret->warmup_ns = json_opt_u64(ret->raw, "warmup_ns", PLAN_WARMUP_NS);
 	ret->batch_ns = json_opt_u64(ret->raw, "batch_ns", PLAN_BATCH_NS);
 	ret->heartbeat_ns = json_opt_u64(ret->raw, "heartbeat_ns", PLAN_HEARTBEAT_NS);

@@ -18,6 +18,16 @@ const char *record_kind_name(enum record_kind k)
 	return k < ARRAY_SIZE(kind_names) ? kind_names[k] : "unknown";
 }
 
+/* A text that may be absent or null; of another type it would get lost, and with it a key. */
+static int opt_text(const json_t *j, const char *key, const char *def, const char **ret,
+		    struct error *e)
+{
+	const json_t *v = json_object_get(j, key);
+
+	*ret = def;
+	return !v || json_is_null(v) ? 0 : json_get_str(j, key, ret, e);
+}
+
 static int decode_hello(const json_t *j, struct record_hello *h, struct error *e)
 {
 	if (json_get_u64(j, "protocol", &h->protocol, e) < 0 ||
@@ -28,11 +38,12 @@ static int decode_hello(const json_t *j, struct record_hello *h, struct error *e
 	if (h->protocol != RECORD_PROTOCOL)
 		return error_set(e, EPROTO, "protocol %llu, this program speaks %d",
 				 (unsigned long long)h->protocol, RECORD_PROTOCOL);
-	h->machine = json_opt_str(j, "machine", "");
-	h->agent_build_id = json_opt_str(j, "agent_build_id", NULL);
-	h->build_id = json_opt_str(j, "build_id", NULL);
-	h->boot_id = json_opt_str(j, "boot_id", NULL);
-	h->cmdline = json_opt_str(j, "cmdline", NULL);
+	if (opt_text(j, "machine", "", &h->machine, e) < 0 ||
+	    opt_text(j, "agent_build_id", NULL, &h->agent_build_id, e) < 0 ||
+	    opt_text(j, "build_id", NULL, &h->build_id, e) < 0 ||
+	    opt_text(j, "boot_id", NULL, &h->boot_id, e) < 0 ||
+	    opt_text(j, "cmdline", NULL, &h->cmdline, e) < 0)
+		return -EINVAL;
 	h->init = json_opt_bool(j, "init", false);
 	h->time_ns = json_opt_u64(j, "time_ns", 0);
 	return 0;
@@ -49,8 +60,9 @@ static int decode_fact(const json_t *j, struct record_fact *f, struct error *e)
 	f->class = fact_class_parse(class);
 	if (!f->when || !f->class)
 		return error_set(e, EINVAL, "fact %s: when '%s', class '%s'", f->name, when, class);
-	f->value = json_opt_str(j, "value", NULL);
-	f->why = json_opt_str(j, "why", NULL);
+	if (opt_text(j, "value", NULL, &f->value, e) < 0 ||
+	    opt_text(j, "why", NULL, &f->why, e) < 0)
+		return -EINVAL;
 	return 0;
 }
 
@@ -61,8 +73,9 @@ static int decode_invocation(const json_t *j, struct record_invocation *v, struc
 	    json_get_str(j, "params", &v->params, e) < 0 ||
 	    json_get_str(j, "class", &v->class, e) < 0)
 		return -EINVAL;
-	v->op = json_opt_str(j, "op", "op");
-	v->family = json_opt_str(j, "family", "other");
+	if (opt_text(j, "op", "op", &v->op, e) < 0 ||
+	    opt_text(j, "family", "other", &v->family, e) < 0)
+		return -EINVAL;
 	v->context = json_object_get(j, "context");
 	v->metrics = json_object_get(j, "metrics");
 	if (!json_is_object(v->context) || !json_is_array(v->metrics))
@@ -74,8 +87,9 @@ static int decode_invocation(const json_t *j, struct record_invocation *v, struc
 
 static int decode_sample(const json_t *j, struct record_sample *s, struct error *e)
 {
-	s->part = json_opt_str(j, "part", "");
-	s->metric = json_opt_str(j, "metric", NULL);
+	if (opt_text(j, "part", "", &s->part, e) < 0 ||
+	    opt_text(j, "metric", NULL, &s->metric, e) < 0)
+		return -EINVAL;
 	if (s->metric)
 		return json_get_num(j, "value", &s->value, e);
 	if (json_get_u64(j, "ops", &s->ops, e) < 0 || json_get_u64(j, "ns", &s->ns, e) < 0)
@@ -94,6 +108,22 @@ static int decode_sample(const json_t *j, struct record_sample *s, struct error 
 	return 0;
 }
 
+/* Numbers, or null for what is not known. */
+static int check_usage(const json_t *values, struct error *e)
+{
+	const char *name;
+	json_t *v;
+
+	if (!json_is_object(values))
+		return error_set(e, EINVAL, "usage: no values");
+	/* jansson iterates over what is not const only; nothing is changed */
+	json_object_foreach ((json_t *)(uintptr_t)values, name, v) {
+		if (!json_is_number(v) && !json_is_null(v))
+			return error_set(e, EINVAL, "usage: %s is not a number", name);
+	}
+	return 0;
+}
+
 static int decode_kind(const json_t *j, struct record *r, struct error *e)
 {
 	switch (r->kind) {
@@ -106,24 +136,25 @@ static int decode_kind(const json_t *j, struct record *r, struct error *e)
 	case RECORD_SAMPLE:
 		return decode_sample(j, &r->sample, e);
 	case RECORD_HIST:
-		r->hist.part = json_opt_str(j, "part", "");
+		if (opt_text(j, "part", "", &r->hist.part, e) < 0)
+			return -EINVAL;
 		r->hist.hist = json_object_get(j, "hist");
 		if (!json_is_object(r->hist.hist))
 			return error_set(e, EINVAL, "hist: no histogram");
 		return json_get_str(j, "name", &r->hist.name, e);
 	case RECORD_USAGE:
 		r->usage.values = json_object_get(j, "values");
-		if (!json_is_object(r->usage.values))
-			return error_set(e, EINVAL, "usage: no values");
-		return 0;
+		return check_usage(r->usage.values, e);
 	case RECORD_SKIP:
-		r->skip.workload = json_opt_str(j, "workload", "");
-		r->skip.params = json_opt_str(j, "params", "");
+		if (opt_text(j, "workload", "", &r->skip.workload, e) < 0 ||
+		    opt_text(j, "params", "", &r->skip.params, e) < 0)
+			return -EINVAL;
 		r->skip.implied = json_opt_bool(j, "implied", false);
 		return json_get_str(j, "reason", &r->skip.reason, e);
 	case RECORD_FAIL:
-		r->fail.workload = json_opt_str(j, "workload", NULL);
-		r->fail.params = json_opt_str(j, "params", NULL);
+		if (opt_text(j, "workload", NULL, &r->fail.workload, e) < 0 ||
+		    opt_text(j, "params", NULL, &r->fail.params, e) < 0)
+			return -EINVAL;
 		return json_get_str(j, "reason", &r->fail.reason, e);
 	case RECORD_LOG:
 		r->log.level = json_opt_str(j, "level", "info");
@@ -170,8 +201,10 @@ int record_decode(const char *line, size_t len, struct record *ret, struct error
 		for (i = 1; i < ARRAY_SIZE(kind_names); i++)
 			if (!strcmp(kind_names[i], k))
 				ret->kind = (enum record_kind)i;
-		ret->inv = json_opt_str(ret->raw, "inv", NULL);
-		if (needs_invocation(ret->kind) && !ret->inv)
+		r = opt_text(ret->raw, "inv", NULL, &ret->inv, e);
+	}
+	if (!r) {
+		if (needs_invocation(ret->kind) && (!ret->inv || !*ret->inv))
 			r = error_set(e, EINVAL, "no \"inv\"");
 		else
 			r = decode_kind(ret->raw, ret, e);

@@ -13,8 +13,9 @@ struct order_boot *order_make(unsigned kernels, unsigned blocks, uint64_t seed)
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
 	unsigned b, k;
 
-	gsl_rng_set(rng, (unsigned long)seed);
-	for (b = 0; b < blocks; b++) {
+	/* The generator takes 32 bits: the others must count as well. */
+	gsl_rng_set(rng, (unsigned long)((seed ^ (seed >> 32)) & UINT32_MAX));
+	for (b = 0; kernels && b < blocks; b++) {
 		struct order_boot *block = o + (size_t)b * kernels;
 
 		for (k = 0; k < kernels; k++) {

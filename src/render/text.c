@@ -79,7 +79,7 @@ static void grid_head(struct grid *g, const struct comparison *c)
 		[RATIO] = "ratio",   [P] = "p adj",
 	};
 	struct str interval = STR_INIT;
-	size_t i;
+	unsigned i;
 
 	str_printf(&interval, "%.0f%% interval", c->level * 100);
 	for (i = 0; i < COLUMNS; i++)

@@ -84,9 +84,13 @@ struct run {
 	size_t n_samples, cap_samples;
 	struct hist_use *hists;
 	size_t n_hists;
-	struct str facts; /* records */
-	json_t *context;  /* what run_context() adds; NULL: nothing */
-	unsigned slots;	  /* leader and parties of this part */
+	struct str facts;      /* records */
+	json_t *context;       /* what run_context() adds; NULL: nothing */
+	unsigned slots;	       /* leader and parties of this part */
+	struct arena **arenas; /* of party threads, which must not share one */
+	size_t n_arenas, cap_arenas;
+	/* a party's */
+	bool serves; /* it supports, and so goes on when a TIMED batch is over */
 };
 
 /* A window in time: the clock first; counters and markers are added here (sampler, exact mode). */
@@ -113,7 +117,7 @@ int crew_start(struct run *run, const struct cpulist *cpus, int control, struct 
 /* One round: all measured parties do n (or until stop after time_ns, if not 0). */
 int crew_round(struct run *run, struct crew *crew, uint64_t n, uint64_t time_ns,
 	       struct window *ret);
-/* Ends the parties of a part; waits for them, kills what does not come. */
+/* Ends the parties of a part; waits for them, kills what does not come (a thread: all of us). */
 int crew_stop(struct run *run, struct crew *crew);
 
 /* ---- placement (place.c) ---- */

@@ -303,7 +303,7 @@ int runner_invoke(void)
 	struct run run = { .ops_per_n = 1, .arena = &arena, .slots = 1 };
 	struct plan plan;
 	char *text = NULL;
-	size_t len;
+	size_t len, i;
 	int r;
 
 	if (sh == MAP_FAILED)
@@ -335,6 +335,11 @@ int runner_invoke(void)
 	free(run.samples);
 	free(run.parts);
 	free(run.hists);
+	for (i = 0; i < run.n_arenas; i++) {
+		arena_done(run.arenas[i]);
+		free(run.arenas[i]);
+	}
+	free(run.arenas);
 	str_done(&run.facts);
 	json_decref(run.context);
 	plan_done(&plan);

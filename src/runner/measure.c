@@ -20,6 +20,8 @@
 #define SAMPLES_WANTED 50u /* a batch is at least this share of the time */
 #define TIMED_SLICES   10u
 #define GROWTH	       10u
+#define BEATS	       4u /* batches in a heartbeat, at least */
+#define SLICE_MIN_NS   NSEC_PER_USEC
 #define N_MAX	       (1ull << 40)
 
 void window_open(struct window *w)
@@ -129,6 +131,8 @@ static int one_batch(struct run *run, struct crew *crew, uint64_t n, uint64_t sl
 	}
 	if (r < 0)
 		return r;
+	if (!crew->measured && !w->batch)
+		return run_fail(run, EINVAL, "there is no party to measure");
 	if (crew->measured) {
 		r = crew_round(run, crew, n, w->shape == SHAPE_TIMED ? slice_ns : 0, &win);
 		ret->ops = w->shape == SHAPE_TIMED ? ops_done(run)
@@ -177,9 +181,10 @@ static int batch_twice(struct run *run, struct crew *crew, uint64_t n, uint64_t 
 /* n for which a batch lasts `want_ns`; what it takes counts as warm-up. */
 static int calibrate(struct run *run, struct crew *crew, uint64_t want_ns, uint64_t *ret_n)
 {
-	uint64_t n = 1, ns, grown;
+	uint64_t n = 1, ns;
 
 	for (;;) {
+		double factor = GROWTH;
 		int r = batch_twice(run, crew, n, want_ns, &ns);
 
 		if (r < 0)
@@ -190,10 +195,10 @@ static int calibrate(struct run *run, struct crew *crew, uint64_t want_ns, uint6
 			return run_fail(run, ERANGE,
 					"%llu operations take no time that can be measured",
 					(unsigned long long)n);
-		grown = ns ? n * want_ns / ns + n * want_ns / ns / 16 + 1 : n * GROWTH;
-		if (grown > n * GROWTH)
-			grown = n * GROWTH;
-		n = grown > n ? grown : n + 1;
+		/* A little more than it takes; not in whole numbers, which would overflow. */
+		if (ns && (double)want_ns / (double)ns * 17 / 16 < factor)
+			factor = (double)want_ns / (double)ns * 17 / 16;
+		n = (uint64_t)((double)n * factor) + 1;
 	}
 	*ret_n = n;
 	return 0;
@@ -273,6 +278,13 @@ int measure_part(struct run *run, const struct plan *plan, struct crew *crew, ui
 		want_ns = plan->batch_ns;
 	if (slice_ns < plan->batch_ns)
 		slice_ns = plan->batch_ns;
+	/* A batch says nothing while it lasts: it must not look like a hang. */
+	if (want_ns > plan->heartbeat_ns / BEATS)
+		want_ns = plan->heartbeat_ns / BEATS;
+	if (slice_ns > plan->heartbeat_ns / BEATS)
+		slice_ns = plan->heartbeat_ns / BEATS;
+	if (slice_ns < SLICE_MIN_NS)
+		slice_ns = SLICE_MIN_NS;
 	atomic_store(&run->sh->sample_index, -1);
 	if (w->shape == SHAPE_COUNTED) {
 		shared_phase(run->sh, "calibration");

@@ -23,6 +23,9 @@
 #include "base/mem.h"
 
 #define STOP_WAIT_NS (2 * NSEC_PER_SEC)
+#define COUNT_MAX    1000000u /* parties of a role: more than any runner has room for */
+#define LOOK_NS	     (100 * NSEC_PER_MSEC) /* how often a wait looks whether the run has ended */
+#define WAKE_SIGNAL  SIGURG		   /* ends a blocking call of a serving thread */
 
 static void futex_wait(_Atomic uint32_t *f, uint32_t while_is, uint64_t ns)
 {
@@ -38,10 +41,14 @@ static void futex_wake(_Atomic uint32_t *f)
 
 unsigned crew_role_size(const struct party_role *role, const struct args *args)
 {
-	int64_t n = role->count ? (int64_t)args_u64(args, role->count) - role->count_less
-				: (role->fixed ? (int64_t)role->fixed : 1);
+	uint64_t n = role->fixed ? role->fixed : 1, less = 0;
 
-	return n > 0 ? (unsigned)n : 0;
+	if (role->count) {
+		n = args_u64(args, role->count);
+		less = role->count_less > 0 ? (uint64_t)role->count_less : 0;
+	}
+	n = n > less ? n - less : 0;
+	return n > COUNT_MAX ? COUNT_MAX : (unsigned)n;
 }
 
 size_t crew_size(const struct workload *w, const struct args *args)
@@ -138,7 +145,7 @@ static int start_process(struct run *run, struct party *p, const struct cpulist 
 			_exit(1);
 		}
 		r = party_live(p);
-		_exit(r < 0 ? 1 : 0);
+		_exit(r < 0 && !atomic_load(&run->sh->part_over) ? 1 : 0);
 	}
 	atomic_store(&run->sh->slot[p->run->slot].pid, pid);
 	tell(control, pid, p->role->role);
@@ -180,9 +187,18 @@ static int wait_count(struct run *run, _Atomic uint32_t *count, size_t want)
 	while ((now = atomic_load(count)) < want) {
 		if (atomic_load(&run->sh->ended))
 			return -EPIPE;
-		futex_wait(count, now, 100 * NSEC_PER_MSEC);
+		futex_wait(count, now, LOOK_NS);
 	}
 	return 0;
+}
+
+static struct arena *arena_new(struct run *run)
+{
+	struct arena *a = mem_alloc(sizeof(*a));
+
+	run->arenas = mem_grow(run->arenas, run->n_arenas, &run->cap_arenas, sizeof(*run->arenas));
+	run->arenas[run->n_arenas++] = a;
+	return a;
 }
 
 int crew_start(struct run *run, const struct cpulist *cpus, int control, struct crew *ret)
@@ -215,6 +231,9 @@ int crew_start(struct run *run, const struct cpulist *cpus, int control, struct 
 
 			ret->run_copy[i] = *run;
 			ret->run_copy[i].slot = (unsigned)i + 1;
+			ret->run_copy[i].serves = !role->batch;
+			if (role->kind == PARTY_THREAD)
+				ret->run_copy[i].arena = arena_new(run);
 			p->run = &ret->run_copy[i];
 			p->role = role;
 			p->index = k;
@@ -237,6 +256,7 @@ int crew_start(struct run *run, const struct cpulist *cpus, int control, struct 
 int crew_round(struct run *run, struct crew *crew, uint64_t n, uint64_t time_ns, struct window *ret)
 {
 	struct shared *sh = run->sh;
+	bool timed = time_ns > 0;
 	int r;
 
 	atomic_store(&sh->n, n);
@@ -245,10 +265,14 @@ int crew_round(struct run *run, struct crew *crew, uint64_t n, uint64_t time_ns,
 	window_open(ret);
 	atomic_fetch_add(&sh->round, 1);
 	futex_wake(&sh->round);
-	if (time_ns) {
-		clock_sleep_ns(time_ns);
-		atomic_store(&sh->stop, 1);
+	while (time_ns && !atomic_load(&sh->ended)) {
+		uint64_t nap = time_ns < LOOK_NS ? time_ns : LOOK_NS;
+
+		clock_sleep_ns(nap);
+		time_ns -= nap;
 	}
+	if (timed)
+		atomic_store(&sh->stop, 1);
 	r = wait_count(run, &sh->done, crew->measured);
 	window_close(ret);
 	return r;
@@ -272,13 +296,37 @@ static int party_reap(pid_t pid, bool measured, uint64_t until)
 		waitpid(pid, NULL, 0);
 		return 0;
 	}
-	return r == pid && WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM ? -EPIPE : 0;
+	if (r == pid && WIFSIGNALED(status))
+		return WTERMSIG(status) != SIGTERM ? -EPIPE : 0;
+	return r == pid && WEXITSTATUS(status) ? -EPIPE : 0;
+}
+
+static void on_wake(int sig)
+{
+	(void)sig;
+}
+
+/* A serving thread that blocks in a read is woken, again and again, until it sees the end. */
+static int thread_reap(pthread_t thread, bool measured, uint64_t until)
+{
+	struct sigaction sa = { .sa_handler = on_wake };
+
+	sigaction(WAKE_SIGNAL, &sa, NULL);
+	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
+		if (clock_mono_ns() >= until)
+			return -ETIMEDOUT;
+		if (!measured)
+			pthread_kill(thread, WAKE_SIGNAL);
+		clock_sleep_ns(NSEC_PER_MSEC / 10);
+	}
+	return 0;
 }
 
 int crew_stop(struct run *run, struct crew *crew)
 {
 	struct shared *sh = run->sh;
 	uint64_t until = clock_mono_ns() + STOP_WAIT_NS;
+	bool stuck = false;
 	size_t i;
 	int r = 0;
 
@@ -286,24 +334,23 @@ int crew_stop(struct run *run, struct crew *crew)
 	atomic_fetch_add(&sh->round, 1);
 	futex_wake(&sh->round);
 	for (i = 0; i < crew->n; i++) {
-		pid_t pid = atomic_load(&sh->slot[i + 1].pid);
+		const struct party *p = &crew->party[i];
+		bool measured = p->role->batch != NULL;
 
-		if (crew->party[i].role->kind == PARTY_THREAD) {
-			struct timespec t = { (time_t)(STOP_WAIT_NS / NSEC_PER_SEC), 0 };
-			struct timespec now;
-
-			clock_gettime(CLOCK_REALTIME, &now);
-			t.tv_sec += now.tv_sec;
-			t.tv_nsec = now.tv_nsec;
-			if (pthread_timedjoin_np(crew->thread[i], NULL, &t))
-				return run_fail(run, ETIMEDOUT, "party %s %u does not stop",
-						crew->party[i].role->role, crew->party[i].index);
+		if (p->role->kind == PARTY_THREAD) {
+			if (!thread_reap(crew->thread[i], measured, until))
+				continue;
+			r = run_fail(run, ETIMEDOUT, "party %s %u does not stop", p->role->role,
+				     p->index);
+			stuck = true;
 			continue;
 		}
-		if (party_reap(pid, crew->party[i].role->batch != NULL, until) < 0)
-			r = run_fail(run, EPIPE, "party %s %u died", crew->party[i].role->role,
-				     crew->party[i].index);
+		if (party_reap(atomic_load(&sh->slot[i + 1].pid), measured, until) < 0)
+			r = run_fail(run, EPIPE, "party %s %u died", p->role->role, p->index);
 		atomic_store(&sh->slot[i + 1].pid, 0);
 	}
+	/* It still uses what would be freed below. */
+	if (stuck)
+		_exit(1);
 	return r;
 }

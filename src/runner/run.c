@@ -61,7 +61,7 @@ void run_ops_per_n(struct run *run, uint64_t ops)
 
 bool run_stopping(const struct run *run)
 {
-	return atomic_load_explicit(&run->sh->stop, memory_order_relaxed) ||
+	return (!run->serves && atomic_load_explicit(&run->sh->stop, memory_order_relaxed)) ||
 	       atomic_load_explicit(&run->sh->part_over, memory_order_relaxed);
 }
 
@@ -121,6 +121,10 @@ void run_fact(struct run *run, enum fact_class class, const char *name, const ch
 	struct record r = { .kind = RECORD_FACT, .inv = run->item->id };
 	CLEANUP_FREE char *line = NULL;
 
+	if (run->slot) {
+		run_fail(run, EINVAL, "a party states the fact %s: the leader must", name);
+		return;
+	}
 	r.fact.when = FACT_BEFORE;
 	r.fact.class = class;
 	r.fact.name = name;
@@ -132,6 +136,10 @@ void run_fact(struct run *run, enum fact_class class, const char *name, const ch
 
 void run_context(struct run *run, const char *name, const char *value)
 {
+	if (run->slot) {
+		run_fail(run, EINVAL, "a party sets the context %s: the leader must", name);
+		return;
+	}
 	if (!run->context)
 		run->context = json_object();
 	json_object_set_new(run->context, name, json_str(value));

@@ -247,6 +247,7 @@ int runner_run(const struct runner_config *c, const struct plan *plan, struct er
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, children could not be reaped */
 	hello(&j);
 	j.kmsg = kmsg_open(&here);
 	facts_collect(&here, FACT_BEFORE, emit_fact, &j);

@@ -290,10 +290,10 @@ int store_sink_record(struct store_sink *k, const struct record *r, struct error
 	if (k->open && strcmp(k->open, r->inv) != 0)
 		c = close_burst(k, NULL, "another invocation began", e);
 	if (!k->open) {
-		f = store_id(k, r->inv, id, e);
 		if (str_eq(k->last, r->inv))
 			return error_set(e, EPROTO, "a %s behind the end of invocation %s",
 					 record_kind_name(r->kind), r->inv);
+		f = store_id(k, r->inv, id, e);
 		if (f < 0)
 			return f;
 		k->open = mem_strdup(r->inv);

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two kernels that cannot boot and a QEMU that plays their guest: `kdelta vm` without a VM.
-bats_require_minimum_version 1.5.0
-
-tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-build=$(cd "${KDELTA_BUILD:-$tests/../build}" && pwd)
-export LC_ALL=C.UTF-8 PATH=$build:$PATH
 export FAKE_QEMU_AGENT=$build/kdelta-agent
 
 OLD_ID=$(printf 'a1%.0s' {1..20})
@@ -23,30 +18,4 @@ guests_here()
 fake_vm()
 {
 	kdelta vm --qemu "$tests/vm/fake-qemu" -w mock:place=same --invocations 1 "$@"
-}
-
-# What `kdelta export` holds of one kind: jq's FILTER on each.
-exported()
-{
-	kdelta export | jq -rc "select(.k == \"$1\") | $2"
-}
-
-# The program's one line on stderr; it says each of these.
-says()
-{
-	local word
-	[ "$(grep -c . <<<"$stderr")" = 1 ] || { echo "not one line: $stderr"; return 1; }
-	for word; do
-		grep -qF -- "$word" <<<"$stderr" || { echo "no '$word' in: $stderr"; return 1; }
-	done
-}
-
-# output_has TEXT...: stdout or stderr of `run` says each of these; lines that were wrapped count.
-output_has()
-{
-	local word text
-	text=$(tr -s ' \n' '  ' <<<"$output ${stderr-}")
-	for word; do
-		grep -qF -- "$word" <<<"$text" || { echo "no '$word' in: $output ${stderr-}"; return 1; }
-	done
 }

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Experiments of the mock workload with known numbers, of class native, made by importing: the
 # agent runs once for each boot; its hello is rewritten to be another boot of another kernel.
-bats_require_minimum_version 1.5.0
-
-tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-build=$(cd "${KDELTA_BUILD:-$tests/../build}" && pwd)
-export LC_ALL=C.UTF-8 PATH=$build:$PATH
 
 # boots RELEASE ID [N=SCRIPT]...: the streams of boots; N is its place in time. What this machine adds
 # (facts, stolen time) is left out, so that only the script speaks.
@@ -74,22 +69,4 @@ row()
 word()
 {
 	row "$1" "${2:-time}" '.pairs[0] | [.verdict // "none", .beyond_margin, .small_real_shift] | map(tostring) | join(" ")' "${@:3}"
-}
-
-says()
-{
-	local word
-	[ "$(grep -c . <<<"$stderr")" = 1 ] || { echo "not one line: $stderr"; return 1; }
-	for word; do
-		grep -qF -- "$word" <<<"$stderr" || { echo "no '$word' in: $stderr"; return 1; }
-	done
-}
-
-output_has()
-{
-	local word text
-	text=$(tr -s ' \n' '  ' <<<"$output ${stderr-}")
-	for word; do
-		grep -qF -- "$word" <<<"$text" || { echo "no '$word' in: $output ${stderr-}"; return 1; }
-	done
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kdelta vm against the fake QEMU: what it plans, stores, and prints.
+load common
 load guests
 
 setup_file()
@@ -34,7 +35,7 @@ alone()
 @test "identities stand first, what differs before the tables, summary and Reproduce last" {
 	run cat text.out
 	[[ ${lines[0]} = "old: 6.1.0-old, build-id a1a1a1a1a1a1, 4 boots"* ]]
-	output_has 'new: 6.1.0-new, build-id b2b2b2b2b2b2, 4 boots' '#1 SMP old build' '#1 SMP new build'
+	prints 'new: 6.1.0-new, build-id b2b2b2b2b2b2, 4 boots' '#1 SMP old build' '#1 SMP new build'
 	order=$(grep -oE '^(What else differs|mock, |Summary|Scope|Flags|Reproduce)' text.out | tr '\n' ' ')
 	[ "$order" = "What else differs mock,  Summary Scope Flags Reproduce " ]
 	grep -F 'only in old: KDELTA_MOCK=time=100,101,99' text.out
@@ -172,7 +173,7 @@ misfits()
 	alone
 	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache FAKE_QEMU_PID=$BATS_TEST_TMPDIR/pid
 	run -0 fake_vm -n --boots 3 old debian:6.1.0-0-none
-	output_has 'Would boot 2 kernels 3 times each' downloaded mock
+	prints 'Would boot 2 kernels 3 times each' downloaded mock
 	[ ! -e store.db ] && [ ! -e cache ] && [ ! -e pid ]
 }
 
@@ -196,7 +197,7 @@ misfits()
 @test "one boot each gives no word and says so" {
 	alone
 	run -0 fake_vm -q --boots 1 old new
-	output_has 'n=1' 'no verdict on 1 result'
+	prints 'n=1' 'no verdict on 1 result'
 	run -0 kdelta compare --format json
 	jq -e '.rows[0].pairs[0] | .verdict == null and .ci == null and .p == null and .ratio != null' <<<"$output"
 }
@@ -206,7 +207,7 @@ misfits()
 	run -0 fake_vm -q --boots 2 --format json only=old,append=KDELTA_MOCK=time=50
 	jq -e '.rows[0].pairs == [] and .rows[0].values.only.mean == 50' <<<"$output"
 	run -0 kdelta compare
-	output_has 'only' '0.05' || output_has 'only' '50'
+	prints 'only' '0.05' || prints 'only' '50'
 }
 
 @test "three kernels: two ratios to the first" {

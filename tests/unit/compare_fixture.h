@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "compare/compare.h"
 #include "model/dataset.h"
 
 static const struct metric fx_latency = {
@@ -165,6 +167,43 @@ static inline void fx_measure(struct fx *f, const char *family, const char *work
 		v *= 1 + noise / 100 * fx_noise[(seen[kernel]++ + 5 * kernel) % 16];
 		fx_value(f, f->boots[i], family, workload, params, m, headline, v);
 	}
+}
+
+static inline void fx_two(struct fx *f)
+{
+	fx_start(f, NULL);
+	fx_kernel(f, "a", "6.1", "aa", "quiet", NULL);
+	fx_kernel(f, "b", "6.2", "bb", "quiet", NULL);
+}
+
+static inline void fx_fact(struct fx *f, unsigned boot, enum fact_class class, enum fact_when when,
+			   const char *name, const char *value)
+{
+	struct ds_fact fact = { .when = when, .class = class, .name = name, .value = value };
+
+	dataset_boot_fact(&f->d, boot, &fact);
+}
+
+/* Finishes and compares; o NULL: the defaults. Include cmocka.h first. */
+static inline void fx_make(struct fx *f, const struct compare_options *o, struct comparison *ret)
+{
+	static const struct compare_options defaults = COMPARE_OPTIONS_INIT;
+	struct error e = ERROR_INIT;
+
+	dataset_finish(&f->d);
+	if (compare_make(&f->d, o ? o : &defaults, ret, &e))
+		fail_msg("%s", e.text);
+}
+
+static inline void fx_done(struct fx *f, struct comparison *c)
+{
+	compare_done(c);
+	dataset_done(&f->d);
+}
+
+static inline bool fx_flagged(const struct compare_pair *p, enum compare_flag flag)
+{
+	return p->flags & COMPARE_BIT(flag);
 }
 
 #endif

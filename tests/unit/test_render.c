@@ -33,10 +33,10 @@ static void golden(const char *name, const struct str *out)
 			fail_msg("%s", e.text);
 	} else if (file_read(path, 1u << 20, &want, &len, &e) || len != out->len ||
 		   memcmp(want, str_get(out), len) != 0) {
-		print_error("%s\n", str_get(out));
-		fail_msg("%s differs from this (%s). If this is right: UPDATE_GOLDEN=1 meson test "
+		fprintf(stderr, "%s\n%s", e.text, str_get(out));
+		fail_msg("%s differs from the above. If that is right: UPDATE_GOLDEN=1 meson test "
 			 "-C build test_render",
-			 path, e.text);
+			 path);
 	}
 	free(want);
 	free(path);
@@ -299,14 +299,6 @@ static void test_mixed(void **state)
 	check(&f, NULL, "mixed", "tcj");
 }
 
-static void add_fact(struct fx *f, unsigned boot, enum fact_class class, enum fact_when when,
-		     const char *name, const char *value)
-{
-	struct ds_fact fact = { .when = when, .class = class, .name = name, .value = value };
-
-	dataset_boot_fact(&f->d, boot, &fact);
-}
-
 /* Every flag that a pair of two kernels can have, and a row compared by difference. */
 static void test_flags(void **state)
 {
@@ -331,11 +323,10 @@ static void test_flags(void **state)
 	f.d.boots[1].kernel_warnings = 1;
 	for (i = 0; i < 12; i++) {
 		k = f.kernel_of[i];
-		add_fact(&f, f.boots[i], FACT_ENVIRONMENT, FACT_BEFORE, "governor",
-			 k ? "performance" : "powersave");
-		add_fact(&f, f.boots[i], FACT_STATE, FACT_BEFORE, "swap_used", "0");
-		add_fact(&f, f.boots[i], FACT_STATE, FACT_AFTER, "swap_used",
-			 i == 4 ? "4096" : "0");
+		fx_fact(&f, f.boots[i], FACT_ENVIRONMENT, FACT_BEFORE, "governor",
+			k ? "performance" : "powersave");
+		fx_fact(&f, f.boots[i], FACT_STATE, FACT_BEFORE, "swap_used", "0");
+		fx_fact(&f, f.boots[i], FACT_STATE, FACT_AFTER, "swap_used", i == 4 ? "4096" : "0");
 		n = fx_value(&f, f.boots[i], "ipc", "pipe", "", &fx_latency, true,
 			     4200 * (k ? 1.03 : 1) + fx_noise[i]);
 		if (k)
