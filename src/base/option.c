@@ -25,7 +25,7 @@ static size_t distance(const char *a, const char *b)
 	size_t n = strlen(a), m = strlen(b), row[WORD_MAX + 1], i, j;
 
 	if (n > WORD_MAX || m > WORD_MAX)
-		return WORD_MAX;
+		return SIZE_MAX;
 	for (j = 0; j <= m; j++)
 		row[j] = j;
 	for (i = 1; i <= n; i++) {

@@ -97,12 +97,16 @@ struct suffix {
 static bool exact(const char *s, const char *end, double factor, uint64_t *ret)
 {
 	unsigned long long v;
+	uint64_t product;
 	char *stop;
 
 	errno = 0;
 	v = strtoull(s, &stop, 10);
-	return isdigit((unsigned char)*s) && stop == end && !errno &&
-	       !__builtin_mul_overflow((uint64_t)v, (uint64_t)factor, ret);
+	if (!isdigit((unsigned char)*s) || stop != end || errno ||
+	    __builtin_mul_overflow((uint64_t)v, (uint64_t)factor, &product))
+		return false;
+	*ret = product;
+	return true;
 }
 
 static int scaled(const char *s, const struct suffix *table, size_t n, const char *known,

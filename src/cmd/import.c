@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,6 +45,7 @@ static void say(const struct input *in, struct error *e)
 {
 	error_prefix(e, "%s", in->name);
 	cmd_bad(e);
+	error_clear(e);
 }
 
 /* Of many bad lines the first is enough. */
@@ -62,13 +62,20 @@ static bool is_store_fault(int r)
 	return r == -ENOSPC || r == -EBUSY || r == -EIO || r == -EROFS || r == -EBADMSG;
 }
 
+static bool is_blank(const char *line, size_t len)
+{
+	while (len && strchr("\r\t ", line[len - 1]))
+		len--;
+	return !len;
+}
+
 static void take_line(struct import *m, struct input *in, const char *line, size_t len, bool whole)
 {
 	struct error err = ERROR_INIT;
 	int r = store_import_line(in->im, line, len, &err);
 
 	if (r >= 0) {
-		in->good++;
+		in->good += !is_blank(line, len);
 		return;
 	}
 	if (is_store_fault(r)) {
@@ -129,7 +136,8 @@ static void read_input(struct import *m, struct input *in, int fd)
 	while (n > 0 && !m->stop && !(in->bad >= GIVE_UP && !in->good)) {
 		n = *stop ? 0 : read(fd, chunk, sizeof(chunk));
 		if (*stop) {
-			fprintf(stderr, "kdelta: %s: interrupted\n", in->name);
+			error_set(&err, EINTR, "interrupted");
+			say(in, &err);
 			note_code(m, CMD_PARTIAL);
 			m->stop = true;
 		} else if (n < 0) {
@@ -184,12 +192,15 @@ static void end_input(struct import *m, struct input *in)
 		say(in, &err);
 		note_code(m, CMD_PARTIAL);
 	}
-	if (t.bad_lines > 1)
-		fprintf(stderr, "kdelta: %s: %llu lines in all could not be taken\n", in->name,
-			(unsigned long long)t.bad_lines);
+	if (t.bad_lines > 1) {
+		error_set(&err, EINVAL, "%llu lines in all could not be taken",
+			  (unsigned long long)t.bad_lines);
+		say(in, &err);
+	}
 	if (t.cut || in->cut) {
-		fprintf(stderr, "kdelta: %s: the records end before done%s\n", in->name,
-			t.all.ok ? "; what was complete is kept" : "");
+		error_set(&err, EPIPE, "the records end before done%s",
+			  t.all.ok ? "; what was complete is kept" : "");
+		say(in, &err);
 		note_code(m, CMD_PARTIAL);
 	}
 	if (t.boots || t.kernels) {

@@ -149,6 +149,9 @@ panicked()
 	[ "${lines[0]}" = "$HOSTILE_SHOWN" ]
 	run -0 kdelta show "$HOSTILE" --format json
 	jq -e --arg h "$HOSTILE" '.label == $h and .kernels[0].label == $h' <<<"$output"
+	run -2 --separate-stderr kdelta show $'no\e[31m'
+	says '../x'
+	[[ $stderr != *$'\e'* ]]
 }
 
 @test "stdout closed, full, left; the locale" {
