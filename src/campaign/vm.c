@@ -106,8 +106,9 @@ static int run_boot(struct one_boot *o, const char *boot, const char *plan_text,
 		end.console = res.console_tail;
 		end.kernel_warnings = res.kernel_warned ? 1 : 0;
 		if (res.end != VM_DONE) {
-			reason = mem_printf("%s%s%s", vm_end_name(res.end), *res.reason ? ": " : "",
-					    res.reason);
+			reason = res.end == VM_STOPPED || !*res.reason
+					 ? mem_strdup(vm_end_name(res.end))
+					 : mem_printf("%s: %s", vm_end_name(res.end), res.reason);
 			end.state = STORE_FAILED;
 			end.reason = reason;
 		}

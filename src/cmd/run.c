@@ -23,7 +23,8 @@ static int dry_run(const struct measure *m, const char *label)
 	str_printf(&out, "Would measure the running kernel as '%s': %zu invocations, about %s.\n",
 		   label, work_items(&m->work), cost);
 	for (i = 0; i < m->work.points.n; i++)
-		str_printf(&out, "  %s %s\n", m->work.points.items[i].workload->name,
+		str_printf(&out, "  %s%s%s\n", m->work.points.items[i].workload->name,
+			   *m->work.points.items[i].params ? " " : "",
 			   m->work.points.items[i].params);
 	return cmd_print(&out, CMD_OK);
 }

@@ -141,7 +141,8 @@ static int dry_run(const struct measure *m, const struct campaign_vm *cv,
 	str_printf(&out, "Each boot: %zu invocations of %zu points.\n", work_items(&m->work),
 		   m->work.points.n);
 	for (i = 0; i < m->work.points.n; i++)
-		str_printf(&out, "  %s %s\n", m->work.points.items[i].workload->name,
+		str_printf(&out, "  %s%s%s\n", m->work.points.items[i].workload->name,
+			   *m->work.points.items[i].params ? " " : "",
 			   m->work.points.items[i].params);
 	return cmd_print(&out, CMD_OK);
 }
@@ -186,7 +187,7 @@ static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_k
 				      .blocks = cv->blocks };
 	const char *id = c.experiment;
 	struct store_selection sel = { &id, 1, NULL, 0 };
-	struct campaign_tally tally;
+	struct campaign_tally tally = { .boots_ok = 0 };
 	struct error err = ERROR_INIT;
 	struct str words = STR_INIT;
 	char qemu[100];
@@ -210,11 +211,13 @@ static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_k
 		r = campaign_vm(&c, cv, v->kernel, v->n, &tally, &err);
 		progress_end(&c.progress);
 	}
-	if (r < 0) {
+	code = r < 0 ? cmd_bad(&err) : CMD_OK;
+	/* What was measured before it failed is as good as ever. */
+	if (r < 0 && !tally.boots_ok && !tally.boots_failed) {
 		store_close(c.store);
-		return cmd_bad(&err);
+		return code;
 	}
-	code = campaign_complete(&tally) && !*c.stop ? CMD_OK : CMD_PARTIAL;
+	code = r < 0 || *c.stop || !campaign_complete(&tally) ? CMD_PARTIAL : CMD_OK;
 	if (*c.stop)
 		fputs("kdelta: interrupted; what was measured is kept\n", stderr);
 	if (!tally.ok) {

@@ -67,7 +67,7 @@ static int choice(const json_t *j, const char *key, const char *const *names, si
 		return r;
 	*ret = find(names, n, s);
 	if (!*ret)
-		return error_set(e, EINVAL, "metric: \"%s\": unknown word '%s'", key, s);
+		return error_set(e, EINVAL, "\"%s\": unknown word '%s'", key, s);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ int metric_decode(const json_t *j, struct arena *a, struct metric *ret, struct e
 	if (!r)
 		r = choice(j, "from", from_names, ARRAY_SIZE(from_names), &from, e);
 	if (r < 0)
-		return r;
+		return error_prefix(e, "metric %s", ret->name);
 	ret->better = (enum metric_better)better;
 	ret->kind = (enum metric_kind)kind;
 	ret->from = (enum metric_from)from;

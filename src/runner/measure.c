@@ -24,45 +24,6 @@
 #define SLICE_MIN_NS   NSEC_PER_USEC
 #define N_MAX	       (1ull << 40)
 
-void window_open(struct window *w)
-{
-	w->start_ns = clock_raw_ns();
-}
-
-void window_close(struct window *w)
-{
-	w->end_ns = clock_raw_ns();
-}
-
-void clock_cost(struct clock_cost *ret)
-{
-	enum { READS = 2000, LOOPS = 1000000 };
-	uint64_t step = UINT64_MAX, first, last, before, turns;
-	struct timespec res;
-	unsigned i, still = 0;
-
-	first = last = clock_raw_ns();
-	for (i = 0; i < READS; i++) {
-		uint64_t now = clock_raw_ns();
-
-		if (now == last)
-			still++;
-		else if (now - last < step)
-			step = now - last;
-		last = now;
-	}
-	ret->overhead_ns = (double)(last - first) / READS;
-	/* Reads that see no progress show a tick; without them only the declared step is known. */
-	clock_getres(CLOCK_MONOTONIC_RAW, &res);
-	ret->resolution_ns = (uint64_t)res.tv_nsec ? (uint64_t)res.tv_nsec : 1;
-	if (still && step != UINT64_MAX && step > ret->resolution_ns)
-		ret->resolution_ns = step;
-	before = clock_raw_ns();
-	for (turns = 0; turns < LOOPS; turns++)
-		__asm__ volatile("" ::: "memory");
-	ret->loop_ns = (double)(clock_raw_ns() - before) / LOOPS;
-}
-
 static struct shared *alarm_page; /* the handler has no argument; one run a process */
 
 static void on_alarm(int sig)

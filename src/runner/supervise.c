@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/unit.h"
 #include "runner/internal.h"
 #include "runner/runner.h"
 #include "workload/kit.h"
@@ -203,9 +204,11 @@ static void loop(struct watch *w)
 			beat = now;
 			since = clock_mono_ns();
 		} else if (clock_mono_ns() - since > w->heartbeat_ns) {
-			shared_end(
-				w->sh, SHARED_FAILED, ETIMEDOUT, "no sign of life for %llu s (%s)",
-				(unsigned long long)(w->heartbeat_ns / NSEC_PER_SEC), w->sh->phase);
+			char limit[40];
+
+			unit_format_time(w->heartbeat_ns, limit, sizeof(limit));
+			shared_end(w->sh, SHARED_FAILED, ETIMEDOUT, "no sign of life for %s (%s)",
+				   limit, w->sh->phase);
 		}
 		/* The leader may be waiting for what never comes: give it a moment to end. */
 		if (atomic_load(&w->sh->ended) && clock_mono_ns() - since > NSEC_PER_SEC)

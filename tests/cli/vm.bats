@@ -204,7 +204,7 @@ misfits()
 
 @test "one kernel alone: its values, no ratio" {
 	alone
-	run -0 fake_vm -q --boots 2 --format json only=old,append=KDELTA_MOCK=time=50
+	run -0 --separate-stderr fake_vm -q --boots 2 --format json only=old,append=KDELTA_MOCK=time=50
 	jq -e '.rows[0].pairs == [] and .rows[0].values.only.mean == 50' <<<"$output"
 	run -0 kdelta compare
 	prints 'only' '0.05' || prints 'only' '50'
