@@ -209,7 +209,8 @@ static int cmd_run(int argc, char **argv)
 	r = runner_run(&c, &plan, &err);
 	plan_done(&plan);
 	if (r < 0) {
-		error_prefix(&err, "stdout");
+		if (r != -EINTR)
+			error_prefix(&err, "stdout");
 		bad(&err);
 		return EXIT_PARTIAL;
 	}
@@ -240,7 +241,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "run"))
 		return cmd_run(argc - 1, argv + 1);
 	if (!strcmp(argv[1], "invoke"))
-		return runner_invoke();
+		return runner_invoke(true);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return usage(stdout, 0);
 	if (!strcmp(argv[1], "--version")) {

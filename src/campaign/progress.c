@@ -79,6 +79,8 @@ void progress_step(struct progress *p, size_t steps)
 }
 
 static void say(struct progress *p, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+static void say(struct progress *p, const char *fmt, va_list ap)
 {
 	erase(p);
 	vfprintf(stderr, fmt, ap);

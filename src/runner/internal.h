@@ -86,6 +86,7 @@ struct run {
 	size_t n_hists;
 	struct str facts;      /* records */
 	json_t *context;       /* what run_context() adds; NULL: nothing */
+	bool executed;	       /* a fresh program image, see runner_invoke() */
 	unsigned slots;	       /* leader and parties of this part */
 	struct arena **arenas; /* of party threads, which must not share one */
 	size_t n_arenas, cap_arenas;
@@ -133,7 +134,7 @@ enum place place_of(const struct workload *w, const struct args *args);
 
 struct clock_cost {
 	uint64_t resolution_ns; /* smallest step seen or declared */
-	double overhead_ns;	/* one pair of reads */
+	double overhead_ns;	/* one read */
 	double loop_ns;		/* one turn of an empty counted loop */
 };
 void clock_cost(struct clock_cost *ret);

@@ -90,6 +90,7 @@ static int part_live(struct run *run, const struct plan *plan, const struct cpul
 	r = crew_start(run, cpus, INVOKE_FD_CONTROL, &crew);
 	if (!r)
 		r = measure_part(run, plan, &crew, ret_n);
+	shared_phase(run->sh, "end of its parties");
 	stop = crew_stop(run, &crew);
 	if (!r)
 		r = stop;
@@ -184,6 +185,7 @@ static void write_usage(const struct run *run, const struct used *a, const struc
 	put(o, "minor_faults_count", DELTA(ru_minflt));
 	put(o, "major_faults_count", DELTA(ru_majflt));
 	put(o, "maxrss_bytes", (double)b->self.ru_maxrss * 1024);
+	put(o, "executed", run->executed ? 1 : 0);
 	put(o, "n", (double)n);
 	put(o, "batches_count", (double)run->n_samples);
 	put(o, "clock_resolution_ns", (double)clock->resolution_ns);
@@ -293,14 +295,14 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 	return r;
 }
 
-int runner_invoke(void)
+int runner_invoke(bool executed)
 {
 	struct shared *sh =
 		mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED, INVOKE_FD_SHARED, 0);
 	struct arena arena = ARENA_INIT;
 	struct error err = ERROR_INIT;
 	struct str out = STR_INIT;
-	struct run run = { .ops_per_n = 1, .arena = &arena, .slots = 1 };
+	struct run run = { .executed = executed, .ops_per_n = 1, .arena = &arena, .slots = 1 };
 	struct plan plan;
 	char *text = NULL;
 	size_t len, i;

@@ -179,6 +179,22 @@ static int start_thread(struct run *run, struct crew *crew, size_t i, const stru
 	return 0;
 }
 
+/* Before Linux 5.3 the supervisor cannot watch parties; they are children of the leader. */
+static bool one_died(const struct run *run)
+{
+	unsigned i;
+
+	for (i = 1; i < run->slots; i++) {
+		pid_t pid = atomic_load(&run->sh->slot[i].pid);
+		siginfo_t info = { .si_pid = 0 };
+
+		if (pid > 0 && !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+		    info.si_pid && !atomic_load(&run->sh->ended))
+			return true;
+	}
+	return false;
+}
+
 /* Waits for a count in the page to come to `want`, or for the run's end. */
 static int wait_count(struct run *run, _Atomic uint32_t *count, size_t want)
 {
@@ -187,6 +203,8 @@ static int wait_count(struct run *run, _Atomic uint32_t *count, size_t want)
 	while ((now = atomic_load(count)) < want) {
 		if (atomic_load(&run->sh->ended))
 			return -EPIPE;
+		if (one_died(run))
+			return run_fail(run, EPIPE, "a party died");
 		futex_wait(count, now, LOOK_NS);
 	}
 	return 0;

@@ -24,12 +24,13 @@
 #include "runner/internal.h"
 #include "runner/registry.h"
 #include "runner/supervise.h"
+#include "workload/kit.h"
 
 static const struct facts_source here = { .root = "" };
 
 struct job {
 	const struct runner_config *c;
-	const struct plan *plan;
+	struct plan plan; /* a copy that borrows */
 	struct kmsg *kmsg;
 	struct str burst; /* what goes out at once */
 	uint64_t ok, failed, skipped;
@@ -89,6 +90,33 @@ static void emit_fact(void *arg, const struct record_fact *f)
 	add(arg, &r);
 }
 
+/* The same, and what the hypervisor, if there is one, makes of the time that passes here. */
+static void emit_first_fact(void *arg, const struct record_fact *f)
+{
+	struct job *j = arg;
+
+	emit_fact(j, f);
+	if (strcmp(f->name, "hypervisor") != 0 || !f->value || strcmp(j->plan.class, "native") != 0)
+		return;
+	if (strstr(f->value, "TCG"))
+		j->plan.class = "emulated";
+	else if (strcmp(f->value, "none") != 0)
+		j->plan.class = "kvm";
+}
+
+/* Warnings that cannot be seen are not the same as none. */
+static void emit_kmsg_why(struct job *j)
+{
+	struct record r = { .kind = RECORD_FACT };
+
+	r.fact.when = FACT_BEFORE;
+	r.fact.class = FACT_VOLATILE;
+	r.fact.name = "kernel.log";
+	r.fact.value = kmsg_why(j->kmsg) ? NULL : "read";
+	r.fact.why = kmsg_why(j->kmsg);
+	add(j, &r);
+}
+
 struct kernel_lines {
 	struct job *j;
 	const char *inv;
@@ -113,8 +141,8 @@ static void add_invocation(struct job *j, const struct plan_item *item, const st
 	struct record r = { .kind = RECORD_INVOCATION, .inv = item->id };
 	CLEANUP_JSON json_t *none = json_object();
 
-	invocation_head(w, item, params, j->plan->class, &r.invocation);
-	r.invocation.context = j->plan->context ? j->plan->context : none;
+	invocation_head(w, item, params, j->plan.class, &r.invocation);
+	r.invocation.context = j->plan.context ? j->plan.context : none;
 	r.invocation.time_ns = started_ns;
 	add(j, &r);
 	json_decref((json_t *)(uintptr_t)r.invocation.metrics);
@@ -184,13 +212,30 @@ static int add_records(struct job *j, const struct str *records, const struct pr
 static void progress(const struct job *j, size_t i, const char *params)
 {
 	if (j->c->progress)
-		fprintf(stderr, "[%zu/%zu] %s %s\n", i + 1, j->plan->n, j->plan->items[i].workload,
+		fprintf(stderr, "[%zu/%zu] %s %s\n", i + 1, j->plan.n, j->plan.items[i].workload,
 			params);
+}
+
+static volatile sig_atomic_t stop_flag;
+
+static void on_stop(int sig)
+{
+	stop_flag = sig;
+}
+
+/* An invocation in progress is ended in order: its processes, its files. Once. */
+static void catch_stop(void)
+{
+	struct sigaction sa = { .sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
 }
 
 static void run_item(struct job *j, size_t i)
 {
-	const struct plan_item *item = &j->plan->items[i];
+	const struct plan_item *item = &j->plan.items[i];
 	const struct workload *w = registry_find(item->workload);
 	struct kernel_lines lines = { j, item->id };
 	struct probe_sample before, after;
@@ -219,7 +264,7 @@ static void run_item(struct job *j, size_t i)
 		goto out;
 	}
 	probe_read(&here, &before);
-	if (supervise(j->plan, item, j->c->self, &s, &err) < 0) {
+	if (supervise(&j->plan, item, j->c->self, &stop_flag, &s, &err) < 0) {
 		add_end(j, item, params, OUTCOME_FAILED, err.text);
 		goto out;
 	}
@@ -240,7 +285,7 @@ out:
 
 int runner_run(const struct runner_config *c, const struct plan *plan, struct error *e)
 {
-	struct job j = { .c = c, .plan = plan, .e = e, .burst = STR_INIT };
+	struct job j = { .c = c, .plan = *plan, .e = e, .burst = STR_INIT };
 	struct record done = { .kind = RECORD_DONE };
 	struct kernel_lines lines = { &j, NULL };
 	struct kmsg_news news;
@@ -248,12 +293,17 @@ int runner_run(const struct runner_config *c, const struct plan *plan, struct er
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, children could not be reaped */
+	catch_stop();
+	kit_tmpdir_sweep_stale(getenv("TMPDIR"));
 	hello(&j);
 	j.kmsg = kmsg_open(&here);
-	facts_collect(&here, FACT_BEFORE, emit_fact, &j);
+	emit_kmsg_why(&j);
+	facts_collect(&here, FACT_BEFORE, emit_first_fact, &j);
 	flush(&j);
-	for (i = 0; i < plan->n && !j.gone; i++)
+	for (i = 0; i < plan->n && !j.gone && !stop_flag; i++)
 		run_item(&j, i);
+	if (stop_flag && !j.gone)
+		j.gone = error_set(e, EINTR, "interrupted");
 	facts_collect(&here, FACT_AFTER, emit_fact, &j);
 	kmsg_new_warnings(j.kmsg, emit_kmsg, &lines, &news);
 	done.done.invocations = j.ok;

@@ -10,6 +10,8 @@
 #ifndef KDELTA_RUNNER_RUNNER_H
 #define KDELTA_RUNNER_RUNNER_H
 
+#include <stdbool.h>
+
 #include "model/info.h"
 #include "model/plan.h"
 
@@ -20,10 +22,19 @@ struct runner_config {
 	bool progress; /* one line per invocation on stderr */
 };
 
-/* Runs all of it; returns the number of failed invocations, or -errno if the channel is gone. */
+/*
+ * Runs all of it; returns the number of failed invocations, or -errno if the channel is gone or
+ * (-EINTR) SIGINT, SIGTERM or SIGHUP came: then there is no `done`.
+ *
+ * A plan of class "native" is corrected where this is no machine of its own: "emulated" under
+ * QEMU's TCG, "kvm" under any other hypervisor.
+ */
 int runner_run(const struct runner_config *c, const struct plan *plan, struct error *e);
-/* The `invoke` command: one invocation, in the process that the runner made for it. */
-int runner_invoke(void);
+/*
+ * The `invoke` command: one invocation, in the process that the runner made for it. `executed`:
+ * a fresh image of the program, not a copy of the runner's memory.
+ */
+int runner_invoke(bool executed);
 /* `kdelta-agent list`: all workloads, as the host reads them. Fill by registry; arena memory. */
 void runner_list(struct workload_list *ret);
 json_t *runner_list_encode(const struct workload_list *l);

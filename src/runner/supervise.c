@@ -23,11 +23,13 @@
 #include "runner/runner.h"
 #include "workload/kit.h"
 
-#define TICK_MS	    500
-#define RECORDS_MAX (64u << 20)
+#define TICK_MS	     500
+#define RECORDS_MAX  (64u << 20)
+#define LEADER_LOOKS 10u
 
 struct watched {
 	int fd; /* pidfd */
+	pid_t pid;
 	char role[28];
 };
 
@@ -39,6 +41,7 @@ struct watch {
 	size_t n, cap;
 	struct supervised *out;
 	uint64_t heartbeat_ns;
+	const volatile sig_atomic_t *stop;
 	bool killed; /* by us */
 };
 
@@ -65,6 +68,7 @@ static void child(pid_t parent, const int fds[4], int self)
 	static char name[] = "kdelta-agent", verb[] = "invoke";
 	char *argv[] = { name, verb, NULL };
 	sigset_t none;
+	int sig, null;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -72,15 +76,24 @@ static void child(pid_t parent, const int fds[4], int self)
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
+	/* Also what was ignored already when the agent was started: exec keeps that. */
+	for (sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	/* The records' channel may be stdout, and `self` one of the numbers that are now given out.
+	 */
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+	if (self >= 0)
+		self = fcntl(self, F_DUPFD_CLOEXEC, 16);
 	if (place_fds(fds) < 0)
 		_exit(1);
 	if (self >= 0)
 		syscall(SYS_execveat, self, "", argv, environ, AT_EMPTY_PATH);
-	/* An old or a locked-down kernel: the copy of this process serves as well. */
-	_exit(runner_invoke());
+	/* An old or a locked-down kernel: the copy of this process serves, and usage says so. */
+	_exit(runner_invoke(false));
 }
 
 static int memfd_of(const struct plan *plan, const struct plan_item *item, int *ret,
@@ -137,18 +150,46 @@ static void watch_party(struct watch *w)
 	w->party = mem_grow(w->party, w->n, &w->cap, sizeof(*p));
 	p = &w->party[w->n++];
 	p->fd = fd;
+	p->pid = pid;
 	memcpy(p->role, role, sizeof(p->role));
+}
+
+/* Its parties die with it, before its threads do: then they are not the cause. */
+static bool leader_ended(const struct watch *w)
+{
+	siginfo_t info = { .si_pid = 0 };
+	unsigned i;
+
+	for (i = 0; i < LEADER_LOOKS && !info.si_pid; i++) {
+		if (i)
+			clock_sleep_ns(5 * NSEC_PER_MSEC);
+		if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+			return false;
+	}
+	return info.si_pid != 0;
+}
+
+/* Is it one of the part that runs now? Those of a part that is over were taken off the page. */
+static bool is_party(const struct shared *sh, pid_t pid)
+{
+	size_t i;
+
+	for (i = 1; i < SHARED_SLOTS; i++)
+		if (atomic_load(&sh->slot[i].pid) == pid)
+			return true;
+	return false;
 }
 
 /* A party's process ended. That is right when the part is over, and a failure before. */
 static void party_ended(struct watch *w, size_t i)
 {
+	pid_t pid = w->party[i].pid;
 	char role[28];
 
 	memcpy(role, w->party[i].role, sizeof(role));
 	close(w->party[i].fd);
 	w->party[i] = w->party[--w->n];
-	if (atomic_load(&w->sh->part_over))
+	if (atomic_load(&w->sh->part_over) || !is_party(w->sh, pid) || leader_ended(w))
 		return;
 	/* It may have said why; if not, it was killed. */
 	shared_end(w->sh, SHARED_FAILED, EPIPE, "party %s died (%s)", role, w->sh->phase);
@@ -192,6 +233,10 @@ static void loop(struct watch *w)
 		}
 		if (poll(p, (nfds_t)n + 2, TICK_MS) < 0 && errno != EINTR)
 			return;
+		if (*w->stop) {
+			shared_end(w->sh, SHARED_FAILED, EINTR, "interrupted");
+			return;
+		}
 		for (i = n; i > 0; i--)
 			if (p[i + 1].revents)
 				party_ended(w, i - 1);
@@ -216,6 +261,32 @@ static void loop(struct watch *w)
 	}
 }
 
+/*
+ * What left the group (setsid) and lost its parent is a child of ours now, and we have no other.
+ * Where the kernel does not list children (CONFIG_PROC_CHILDREN) they stay.
+ */
+static void reap_orphans(void)
+{
+	CLEANUP_FREE char *path = mem_printf("/proc/self/task/%d/children", (int)getpid());
+	unsigned rounds;
+
+	for (rounds = 0; rounds < 100; rounds++) {
+		CLEANUP_FREE char *text = file_line(path);
+		char *save = NULL, *word = text ? strtok_r(text, " ", &save) : NULL;
+
+		if (!word)
+			return;
+		for (; word; word = strtok_r(NULL, " ", &save)) {
+			pid_t pid = (pid_t)atoi(word);
+
+			if (pid > 1) {
+				kill(pid, SIGKILL);
+				waitpid(pid, NULL, 0);
+			}
+		}
+	}
+}
+
 /* Ends the process group and everything that lost its parent; how the leader ended. */
 static int reap(struct watch *w)
 {
@@ -237,9 +308,10 @@ static int reap(struct watch *w)
 		w->killed = true;
 		waitpid(w->pid, &status, 0);
 	}
-	/* As subreaper: orphans of the group come to us. They were just killed. */
+	/* As subreaper: orphans come to us, those of the group were just killed. */
 	while ((pid = waitpid(-w->pid, &other, 0)) > 0 || (pid < 0 && errno == EINTR))
 		;
+	reap_orphans();
 	return status;
 }
 
@@ -268,11 +340,11 @@ static void judge(struct watch *w, int status)
 }
 
 int supervise(const struct plan *plan, const struct plan_item *item, int self,
-	      struct supervised *ret, struct error *e)
+	      const volatile sig_atomic_t *stop, struct supervised *ret, struct error *e)
 {
 	CLEANUP_CLOSE int page = memfd_create("kdelta-run", MFD_CLOEXEC), in = -1;
 	int pair[2] = { -1, -1 }, pipefd[2] = { -1, -1 }, fds[4], r = 0;
-	struct watch w = { .out = ret, .heartbeat_ns = plan->heartbeat_ns };
+	struct watch w = { .out = ret, .heartbeat_ns = plan->heartbeat_ns, .stop = stop };
 	pid_t parent = getpid();
 	size_t i;
 

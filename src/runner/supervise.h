@@ -6,6 +6,8 @@
 #ifndef KDELTA_RUNNER_SUPERVISE_H
 #define KDELTA_RUNNER_SUPERVISE_H
 
+#include <signal.h>
+
 #include "base/error.h"
 #include "base/str.h"
 #include "facts/kmsg.h"
@@ -19,9 +21,13 @@ struct supervised {
 	char reason[700];   /* of one that did not */
 };
 
-/* `self`: descriptor of our own executable or -1. -errno only where no process can be made. */
+/*
+ * `self`: descriptor of our own executable or -1. Once *stop is set the invocation fails as
+ * interrupted. -errno only where no process can be made. The caller has no children of its own:
+ * all that are left are ended.
+ */
 int supervise(const struct plan *plan, const struct plan_item *item, int self,
-	      struct supervised *ret, struct error *e);
+	      const volatile sig_atomic_t *stop, struct supervised *ret, struct error *e);
 void supervised_done(struct supervised *s);
 
 #endif

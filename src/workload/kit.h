@@ -63,6 +63,8 @@ int kit_file(struct run *run, const char **ret_path);
  * kit_tmpdir() made for this process, links not followed. 0 also when there are none.
  */
 int kit_tmpdir_sweep(const char *tmpdir, pid_t leader);
+/* Removes those whose leader, in this pid namespace, lives no more: of an agent that was killed. */
+int kit_tmpdir_sweep_stale(const char *tmpdir);
 
 /*
  * Forks a child that executes what `exe_fd` refers to, without arguments or environment; if it

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,21 +78,38 @@ static int sweep_one(const char *path, const struct stat *st, int type, struct F
 	return remove(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-int kit_tmpdir_sweep(const char *tmpdir, pid_t leader)
+/* The leader in the name of one of our folders of this pid namespace; 0: it is none. */
+static pid_t leader_of(const char *name)
+{
+	char prefix[PREFIX_MAX];
+	const char *number;
+	long pid;
+
+	prefix_make(0, prefix);
+	prefix[strlen(prefix) - strlen("0-")] = '\0';
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return 0;
+	number = name + strlen(prefix);
+	pid = strtol(number, NULL, 10);
+	return *number >= '1' && *number <= '9' && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* Removes our folders of this leader; leader 0: of all that are dead. */
+static int sweep(const char *tmpdir, pid_t leader)
 {
 	const char *base = tmpdir && *tmpdir ? tmpdir : "/tmp";
-	char prefix[PREFIX_MAX], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct dirent *d;
 	int r = 0;
 	DIR *dir = opendir(base);
 
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
-	prefix_make(leader, prefix);
-	while ((d = readdir(dir))) {
+	while (r >= 0 && (d = readdir(dir))) {
+		pid_t whose = leader_of(d->d_name);
 		struct stat st;
 
-		if (strncmp(d->d_name, prefix, strlen(prefix)) != 0 ||
+		if (!whose || (leader ? whose != leader : !kill(whose, 0) || errno != ESRCH) ||
 		    fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 			continue;
@@ -101,9 +119,17 @@ int kit_tmpdir_sweep(const char *tmpdir, pid_t leader)
 			r = nftw(path, sweep_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 		if (r == -1)
 			r = -errno;
-		if (r < 0)
-			break;
 	}
 	closedir(dir);
-	return r;
+	return r < 0 ? r : 0;
+}
+
+int kit_tmpdir_sweep(const char *tmpdir, pid_t leader)
+{
+	return leader > 0 ? sweep(tmpdir, leader) : -EINVAL;
+}
+
+int kit_tmpdir_sweep_stale(const char *tmpdir)
+{
+	return sweep(tmpdir, 0);
 }

@@ -10,23 +10,24 @@ setup()
 	guests_here "$BATS_TEST_TMPDIR"
 }
 
-# one_fails MODE REASON...: of two kernels with two boots each the new one fails as MODE says; the
-# old one's boots go on, the table is printed, and each REASON is stored with both boots.
+# one_fails MODE REASON...: of two kernels with $boots boots each the new one fails as MODE says; the
+# old one's boots go on, the table is printed, and each REASON is stored with each failed boot.
+boots=2 timeout=30s
 one_fails()
 {
 	local reason
-	run -3 --separate-stderr fake_vm -e x --boots 2 --boot-timeout 1s --silence-timeout 1s \
-		old=old "new=new,append=FAKE_QEMU=$1"
+	run -3 --separate-stderr fake_vm -e x --boots "$boots" --boot-timeout "$timeout" \
+		--silence-timeout "$timeout" old=old "new=new,append=FAKE_QEMU=$1"
 	echo "$stderr"
 	grep -qE '^mock +\* +old ' <<<"$output"
 	grep -qE '^ +new +- +-$' <<<"$output"
-	[ "$(grep -c '^boot ./4 new failed: ' <<<"$stderr")" = 2 ]
-	[ "$(grep -c '^boot ./4 old: ' <<<"$stderr")" = 2 ]
+	[ "$(grep -cE '^boot ./. new failed: ' <<<"$stderr")" = "$boots" ]
+	[ "$(grep -cE '^boot ./. old: ' <<<"$stderr")" = "$boots" ]
 	run -0 --separate-stderr kdelta compare --format json
-	jq -e '[.kernels[] | [.boots, .failed]] == [[2, 0], [0, 2]]' <<<"$output"
+	jq -e --argjson n "$boots" '[.kernels[] | [.boots, .failed]] == [[$n, 0], [0, $n]]' <<<"$output"
 	jq -e '.rows[0].values.new == null and .rows[0].pairs == []' <<<"$output"
 	for reason in "${@:2}"; do
-		[ "$(exported boot 'select(.state == "failed") | .reason' | grep -cF -- "$reason")" = 2 ]
+		[ "$(exported boot 'select(.state == "failed") | .reason' | grep -cF -- "$reason")" = "$boots" ]
 	done
 }
 
@@ -46,12 +47,14 @@ console()
 }
 
 @test "hang behind the first record" {
-	one_fails hang 'hung: no record for 1 s' 'Run /init as init process'
+	boots=1 timeout=2s
+	one_fails hang 'hung: no record for 2 s' 'Run /init as init process'
 	console 'Run /init as init process'
 }
 
 @test "never a sign of life" {
-	one_fails silent 'hung: booting: no record in 1 s; the console is empty'
+	boots=1 timeout=2s
+	one_fails silent 'hung: booting: no record in 2 s; the console is empty'
 }
 
 @test "early exit" {
@@ -74,7 +77,8 @@ console()
 }
 
 @test "QEMU does not answer" {
-	one_fails no-qmp 'QEMU did not answer on its control socket in 1 s'
+	boots=1 timeout=2s
+	one_fails no-qmp 'QEMU did not answer on its control socket in 2 s'
 }
 
 @test "a channel full of garbage" {

@@ -295,6 +295,17 @@ mirrors()
 	fi
 }
 
+@test "the whole of it, as text, md and csv" {
+	interleaved x "time=100;rate=50;temp=40;faults=3 time=101;rate=51;temp=41;faults=3 time=99;rate=49;temp=40;faults=3 time=100;rate=50;temp=41;faults=3" \
+		"time=110;rate=50.4;temp=50;faults=5 time=111;rate=51;temp=51;faults=5 time=fail time=110;rate=50.1;temp=52;faults=5"
+	for format in text md csv; do
+		run -0 --separate-stderr kdelta compare --format "$format"
+		[ -z "$stderr" ]
+		output=$(grep -v '^Experiment ' <<<"$output")
+		same_as_golden "cli/compare.${format/text/txt}"
+	done
+}
+
 @test "LABEL~1 is the label's previous experiment" {
 	interleaved x "100 100 100 100" "110 110 110 110"
 	a_boots y 20=time=100 21=time=100

@@ -43,6 +43,20 @@ alone()
 	grep -F 'smaller is better' text.out
 }
 
+@test "the whole of it" {
+	run cat text.out
+	output=${output//"$tests"/TESTS}
+	same_as_golden cli/vm.txt
+}
+
+@test "on a terminal: a bar with the time left, on a line of its own" {
+	alone
+	script -qec "kdelta vm --qemu '$tests/vm/fake-qemu' -w mock:place=same --boots 2 -e t a=old b=new >table.out" /dev/null >bar.out
+	grep -qE '\[#+\.*\] +[0-9]+ %  boot [1-4]/4 [ab] +[0-9]+ (ms|s|m)[^ ]* left' <(tr '\r' '\n' <bar.out)
+	grep -q '^mock \* a' table.out
+	! grep -q $'\e' table.out
+}
+
 @test "boots come in blocks of one of each, and the order is recorded with its seed" {
 	[ "$(exported experiment .seed)" = 7 ]
 	[ "$(exported experiment .blocks)" = 4 ]
