@@ -150,6 +150,22 @@ static int plan_of_file(const char *path, struct plan *ret, struct error *e)
 	return r < 0 ? r : plan_decode(text, len, ret, e);
 }
 
+static int run_plan(const struct plan *plan, bool verbose)
+{
+	struct runner_config c = { .out = STDOUT_FILENO, .init = false, .progress = verbose };
+	struct error err = ERROR_INIT;
+	int r;
+
+	c.self = open_self();
+	r = runner_run(&c, plan, &err);
+	if (r >= 0)
+		return r ? EXIT_PARTIAL : 0;
+	if (r != -EINTR)
+		error_prefix(&err, "stdout");
+	bad(&err);
+	return EXIT_PARTIAL;
+}
+
 static int cmd_run(int argc, char **argv)
 {
 	static const struct option_doc doc = {
@@ -179,42 +195,28 @@ static int cmd_run(int argc, char **argv)
 		  "say on stderr what runs" },
 		{ 0, NULL, 0, NULL, NULL, NULL, 0, 0, NULL },
 	};
-	struct runner_config c = { .out = STDOUT_FILENO, .init = false };
 	struct error err = ERROR_INIT;
-	struct plan plan;
-	int at, r;
+	struct plan plan = { .arena = ARENA_INIT };
+	int at, r = option_parse(table, argc, argv, &at, &help, &err);
 
-	if (option_parse(table, argc, argv, &at, &help, &err) < 0)
-		return bad(&err);
-	if (help)
+	if (!r && help) {
+		option_list_done(&specs);
 		return show_help(&doc, table);
-	if (at < argc) {
-		error_set(&err, EINVAL, "'%s': run takes no arguments (want -w %s?)", argv[at],
-			  argv[at]);
-		return bad(&err);
 	}
-	if (!specs.n == !plan_path) {
-		error_set(&err, EINVAL, "run wants -w SPEC or --plan FILE (see --help)");
-		return bad(&err);
-	}
-	r = plan_path ? plan_of_file(plan_path, &plan, &err)
-		      : plan_of_specs(&specs, time_ns, &plan, &err);
+	if (!r && at < argc)
+		r = error_set(&err, EINVAL, "'%s': run takes no arguments (want -w %s?)", argv[at],
+			      argv[at]);
+	else if (!r && !specs.n == !plan_path)
+		r = error_set(&err, EINVAL, "run wants -w SPEC or --plan FILE (see --help)");
+	if (!r)
+		r = plan_path ? plan_of_file(plan_path, &plan, &err)
+			      : plan_of_specs(&specs, time_ns, &plan, &err);
 	option_list_done(&specs);
-	if (r < 0)
-		return bad(&err);
 	if (heartbeat_ns)
 		plan.heartbeat_ns = heartbeat_ns;
-	c.progress = verbose;
-	c.self = open_self();
-	r = runner_run(&c, &plan, &err);
+	r = r < 0 ? bad(&err) : run_plan(&plan, verbose);
 	plan_done(&plan);
-	if (r < 0) {
-		if (r != -EINTR)
-			error_prefix(&err, "stdout");
-		bad(&err);
-		return EXIT_PARTIAL;
-	}
-	return r ? EXIT_PARTIAL : 0;
+	return r;
 }
 
 static int usage(FILE *f, int code)

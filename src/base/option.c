@@ -146,6 +146,8 @@ static int set(const struct option *o, const char *value, struct error *e)
 		break;
 	case OPTION_TIME:
 		r = unit_parse_time_ns(value, &v, e);
+		if (!r && !v)
+			r = error_set(e, ERANGE, "'%s' is no time at all", value);
 		break;
 	case OPTION_BYTES:
 		r = unit_parse_bytes(value, &v, e);

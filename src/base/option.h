@@ -17,7 +17,7 @@ enum option_type {
 	OPTION_TEXT,	 /* const char ** (borrowed from argv) */
 	OPTION_TEXTS,	 /* struct option_list *: may be given often */
 	OPTION_UINT,	 /* uint64_t *, checked against min and max */
-	OPTION_TIME,	 /* uint64_t *, nanoseconds */
+	OPTION_TIME,	 /* uint64_t *, nanoseconds, more than 0 */
 	OPTION_BYTES,	 /* uint64_t * */
 	OPTION_RATIO,	 /* double * */
 	OPTION_CHOICE,	 /* const char **, one of `choices` */

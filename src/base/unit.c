@@ -181,6 +181,21 @@ void unit_format_bytes(uint64_t v, char *buf, size_t size)
 	snprintf(buf, size, "%llu%s", (unsigned long long)v, suffix[i]);
 }
 
+void unit_format_time_exact(uint64_t ns, char *buf, size_t size)
+{
+	static const struct {
+		uint64_t ns;
+		const char *suffix;
+	} units[] = {
+		{ NSEC_PER_SEC, "s" }, { NSEC_PER_MSEC, "ms" }, { NSEC_PER_USEC, "us" }, { 1, "ns" }
+	};
+	size_t i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	snprintf(buf, size, "%llu%s", (unsigned long long)(ns / units[i].ns), units[i].suffix);
+}
+
 void unit_format_time(uint64_t ns, char *buf, size_t size)
 {
 	uint64_t s = (ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC;

@@ -40,6 +40,8 @@ int unit_parse_double(const char *s, double *ret, struct error *e);
 
 /* Exact where it can be: 65536 is "64KiB", 1000 is "1000". At most 32 bytes. */
 void unit_format_bytes(uint64_t v, char *buf, size_t size);
+/* Exact, as it can be typed: "20s", "1500ms", "7ns"; 0 is "0s". At most 32 bytes. */
+void unit_format_time_exact(uint64_t ns, char *buf, size_t size);
 /* For people: "1.5 s", "20 ms", "3 min 20 s". */
 void unit_format_time(uint64_t ns, char *buf, size_t size);
 

@@ -30,7 +30,7 @@ struct campaign {
 
 /* What became of it: counts of boots and of invocations. */
 struct campaign_tally {
-	unsigned boots_ok, boots_failed;
+	unsigned boots_ok, boots_failed, boots_stopped;
 	uint64_t ok, failed, skipped, skipped_implied;
 };
 
@@ -51,6 +51,7 @@ struct campaign_vm {
 	uint64_t boot_timeout_ns, silence_timeout_ns; /* 0: defaults of vm/vm.h */
 	unsigned blocks;
 	uint64_t seed;
+	const bool *done; /* by position in the order: boots that worked before; NULL: none */
 };
 
 struct campaign_kernel {

@@ -8,7 +8,8 @@
 
 bool campaign_complete(const struct campaign_tally *t)
 {
-	return !t->boots_failed && !t->failed && t->skipped == t->skipped_implied;
+	return !t->boots_failed && !t->boots_stopped && !t->failed &&
+	       t->skipped == t->skipped_implied;
 }
 
 static int check_hello(struct ingest *in, const struct record_hello *h, struct error *e)
@@ -80,6 +81,8 @@ int ingest_end(struct ingest *in, const char *boot, const struct store_boot_end 
 	tally->skipped_implied += t->skipped_implied;
 	if (end->state == STORE_OK)
 		tally->boots_ok++;
+	else if (end->state == STORE_STOPPED)
+		tally->boots_stopped++;
 	else
 		tally->boots_failed++;
 	store_sink_free(in->sink);

@@ -102,7 +102,7 @@ int campaign_local(struct campaign *c, const char *label, struct campaign_tally 
 	in.sink = store_sink_new(c->store, boot, STORE_IDS_KEEP);
 	r = agent_run(c->agent, text, on_line, &in, c->stop, &why);
 	if (r < 0) {
-		end.state = STORE_FAILED;
+		end.state = r == -EINTR ? STORE_STOPPED : STORE_FAILED;
 		end.reason = why.text;
 		progress_warn(&c->progress, "this boot failed: %s", why.text);
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,7 +15,8 @@
 #include "plan/order.h"
 #include "vm/vm.h"
 
-#define VM_CLASS "emulated" /* TCG's time is no machine's */
+#define VM_CLASS	 "emulated" /* TCG's time is no machine's */
+#define SILENCE_SPARE_NS (60 * NSEC_PER_SEC)
 
 struct target {
 	struct campaign *c;
@@ -63,12 +65,22 @@ static void tell(struct one_boot *o, const struct vm_result *res, const struct s
 	char took[40];
 
 	unit_format_time(res->total_ns, took, sizeof(took));
-	if (end->state == STORE_FAILED)
+	if (end->state != STORE_OK)
 		progress_warn(p, "boot %u/%u %s failed: %s", o->position + 1, o->total,
 			      o->kernel->label, end->reason);
 	else if (!p->terminal)
 		progress_say(p, "boot %u/%u %s: %s", o->position + 1, o->total, o->kernel->label,
 			     took);
+}
+
+/* The agent notices a workload that hangs before we take the guest for dead. */
+static uint64_t silence_ns(const struct target *t)
+{
+	uint64_t least = t->c->work->heartbeat_ns + 2 * t->c->work->time_ns + SILENCE_SPARE_NS;
+
+	if (t->v->silence_timeout_ns)
+		return t->v->silence_timeout_ns;
+	return least > VM_SILENCE_TIMEOUT_NS ? least : VM_SILENCE_TIMEOUT_NS;
 }
 
 /* Runs it and stores how it ended. Negative: the host's fault, the campaign cannot go on. */
@@ -88,7 +100,7 @@ static int run_boot(struct one_boot *o, const char *boot, const char *plan_text,
 		.mem_mib = t->v->mem_mib,
 		.cpu_model = t->v->cpu_model,
 		.boot_timeout_ns = t->v->boot_timeout_ns,
-		.silence_timeout_ns = t->v->silence_timeout_ns,
+		.silence_timeout_ns = silence_ns(t),
 		.stop = t->c->stop,
 	};
 	struct store_boot_end end = { .state = STORE_OK };
@@ -100,7 +112,7 @@ static int run_boot(struct one_boot *o, const char *boot, const char *plan_text,
 	in.sink = store_sink_new(t->c->store, boot, STORE_IDS_KEEP);
 	r = vm_run(&cfg, on_line, &in, &res, &host);
 	if (r < 0) {
-		end.state = STORE_FAILED;
+		end.state = STORE_STOPPED;
 		end.reason = host.text;
 	} else {
 		end.console = res.console_tail;
@@ -109,7 +121,7 @@ static int run_boot(struct one_boot *o, const char *boot, const char *plan_text,
 			reason = res.end == VM_STOPPED || !*res.reason
 					 ? mem_strdup(vm_end_name(res.end))
 					 : mem_printf("%s: %s", vm_end_name(res.end), res.reason);
-			end.state = STORE_FAILED;
+			end.state = res.end == VM_STOPPED ? STORE_STOPPED : STORE_FAILED;
 			end.reason = reason;
 		}
 		tell(o, &res, &end);
@@ -199,6 +211,10 @@ int campaign_vm(struct campaign *c, const struct campaign_vm *v,
 
 		if (c->stop && *c->stop)
 			break;
+		if (v->done && v->done[i]) {
+			progress_step(&c->progress, work_items(c->work) + 1);
+			continue;
+		}
 		progress_what(&c->progress, "boot %u/%u %.30s", i + 1, total, o.kernel->label);
 		r = boot_one(&o, ret, e);
 	}

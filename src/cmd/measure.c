@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/unit.h"
 #include "campaign/agent.h"
 #include "cmd/common.h"
 
@@ -84,16 +85,19 @@ static void word(struct str *out, const char *option, const char *value)
 
 void measure_words(const struct measure *m, struct str *out)
 {
+	char time[32];
 	size_t i;
 
 	for (i = 0; i < m->specs.n; i++)
 		word(out, "-w", m->specs.items[i]);
 	for (i = 0; i < m->suites.n; i++)
 		word(out, "-s", m->suites.items[i]);
-	if (m->time_ns && m->time_ns % 1000000 == 0)
-		str_printf(out, " --time %llums", (unsigned long long)(m->time_ns / 1000000));
-	else if (m->time_ns)
-		str_printf(out, " --time %lluns", (unsigned long long)m->time_ns);
+	if (m->time_ns) {
+		unit_format_time_exact(m->time_ns, time, sizeof(time));
+		str_printf(out, " --time %s", time);
+	}
+	if (m->subject)
+		word(out, "--subject", m->subject);
 	if (m->invocations)
 		str_printf(out, " --invocations %llu", (unsigned long long)m->invocations);
 }

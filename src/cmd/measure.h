@@ -14,7 +14,7 @@
 
 struct measure {
 	struct option_list specs, suites;
-	const char *experiment, *store_path;
+	const char *experiment, *subject, *store_path;
 	uint64_t time_ns; /* a boot's, all invocations together; 0: the default */
 	uint64_t invocations, heartbeat_ns;
 	bool dry_run, quiet;
@@ -24,67 +24,27 @@ struct measure {
 	struct work work;
 };
 
-#define MEASURE_OPTIONS(m, time_help)                                                                       \
-	{                                                                                                   \
-		'w',                                                                                        \
-		"workload",                                                                                 \
-		OPTION_TEXTS,                                                                               \
-		&(m)->specs,                                                                                \
-		"SPEC",                                                                                     \
-		NULL,                                                                                       \
-		0,                                                                                          \
-		0,                                                                                          \
-		"what to run: NAME[:PARAM=VALUE[+VALUE...][,...]],\nor @FILE of such lines; again for more" \
-	},                                                                                                  \
-		{ 's',                                                                                      \
-		  "suite",                                                                                  \
-		  OPTION_TEXTS,                                                                             \
-		  &(m)->suites,                                                                             \
-		  "NAME",                                                                                   \
-		  NULL,                                                                                     \
-		  0,                                                                                        \
-		  0,                                                                                        \
-		  "a list of them (kdelta list suites)" },                                                  \
-		{ 'e',                                                                                      \
-		  "experiment",                                                                             \
-		  OPTION_TEXT,                                                                              \
-		  &(m)->experiment,                                                                         \
-		  "NAME",                                                                                   \
-		  NULL,                                                                                     \
-		  0,                                                                                        \
-		  0,                                                                                        \
-		  "add to this experiment, or begin it" },                                                  \
-		{ 0, "time", OPTION_TIME, &(m)->time_ns, "TIME", NULL, 0, 0, time_help },                   \
-		{ 0,                                                                                        \
-		  "invocations",                                                                            \
-		  OPTION_UINT,                                                                              \
-		  &(m)->invocations,                                                                        \
-		  "N",                                                                                      \
-		  NULL,                                                                                     \
-		  1,                                                                                        \
-		  1000,                                                                                     \
-		  "processes for each workload and boot (default 2)" },                                     \
-		{ 0,                                                                                        \
-		  "heartbeat",                                                                              \
-		  OPTION_TIME,                                                                              \
-		  &(m)->heartbeat_ns,                                                                       \
-		  "TIME",                                                                                   \
-		  NULL,                                                                                     \
-		  0,                                                                                        \
-		  0,                                                                                        \
-		  "silence after which a workload has failed\n(default 60s)" },                             \
-		{ 'n',                                                                                      \
-		  "dry-run",                                                                                \
-		  OPTION_FLAG,                                                                              \
-		  &(m)->dry_run,                                                                            \
-		  NULL,                                                                                     \
-		  NULL,                                                                                     \
-		  0,                                                                                        \
-		  0,                                                                                        \
-		  "only say what it would do and cost" },                                                   \
-	{                                                                                                   \
-		'q', "quiet", OPTION_FLAG, &(m)->quiet, NULL, NULL, 0, 0, "no progress on stderr"           \
-	}
+/* clang-format off */
+#define MEASURE_OPTIONS(m, time_help) \
+	{'w', "workload", OPTION_TEXTS, &(m)->specs, "SPEC", NULL, 0, 0, \
+	 "what to run: NAME[:PARAM=VALUE[+VALUE...][,...]],\nor @FILE of such lines; again for more"}, \
+	{'s', "suite", OPTION_TEXTS, &(m)->suites, "NAME", NULL, 0, 0, \
+	 "a list of them (kdelta list suites)"}, \
+	{'e', "experiment", OPTION_TEXT, &(m)->experiment, "NAME", NULL, 0, 0, \
+	 "add to this experiment, or begin it"}, \
+	{0, "subject", OPTION_TEXT, &(m)->subject, "WORDS", NULL, 0, 0, \
+	 "what is meant to differ, like 'governor': a fact of\nthis name is then no confounder"}, \
+	{0, "time", OPTION_TIME, &(m)->time_ns, "TIME", NULL, 0, 0, \
+	 time_help}, \
+	{0, "invocations", OPTION_UINT, &(m)->invocations, "N", NULL, 1, 1000, \
+	 "processes for each workload and boot (default 2)"}, \
+	{0, "heartbeat", OPTION_TIME, &(m)->heartbeat_ns, "TIME", NULL, 0, 0, \
+	 "silence after which a workload has failed\n(default 60s)"}, \
+	{'n', "dry-run", OPTION_FLAG, &(m)->dry_run, NULL, NULL, 0, 0, \
+	 "only say what it would do and cost"}, \
+	{'q', "quiet", OPTION_FLAG, &(m)->quiet, NULL, NULL, 0, 0, \
+	 "no progress on stderr"}
+/* clang-format on */
 
 /* Finds the agent, expands what to run, shares out the time. */
 int measure_prepare(struct measure *m, uint64_t default_time_ns, struct error *e);

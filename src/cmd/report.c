@@ -90,6 +90,11 @@ int report_print(struct store *s, const struct store_selection *sel, const struc
 	if (c.n_kernels < 2 && !next)
 		fputs("kdelta: one kernel: values, and nothing to compare them with\n", stderr);
 	render(&c, o, next, &out);
+	if (!c.n_rows) {
+		fputs("kdelta: there are no results here: kdelta list experiments names the others\n",
+		      stderr);
+		code = code ? code : CMD_PARTIAL;
+	}
 	code = cmd_print(&out, code);
 	if (o->fail_on)
 		code = gate(&c, o, code);

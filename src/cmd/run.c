@@ -60,7 +60,9 @@ static int report(const struct measure *m, struct store *s, const char *experime
 
 static int run(struct measure *m, const char *label, const struct report_options *ro)
 {
-	struct store_experiment x = { .name = m->experiment, .order = "as it happened" };
+	struct store_experiment x = { .name = m->experiment,
+				      .subject = m->subject,
+				      .order = "as it happened" };
 	struct campaign c = { .work = &m->work, .agent = m->agent, .stop = cmd_stop() };
 	struct campaign_tally tally;
 	struct error err = ERROR_INIT;

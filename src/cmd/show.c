@@ -34,7 +34,9 @@ static struct counts count(const struct dataset *d, unsigned boot)
 
 static const char *state_name(enum ds_state s)
 {
-	return s == DS_OK ? "ok" : s == DS_SKIPPED ? "skipped" : "failed";
+	static const char *const names[] = { "", "ok", "failed", "skipped", "stopped" };
+
+	return names[s];
 }
 
 static const char *experiment_name(const struct ds_experiment *x)
@@ -168,9 +170,10 @@ static void consoles_text(struct str *out, const struct show *s, unsigned kernel
 		console_text(out, s->console[i]);
 	}
 	if (s->with_console && !any)
-		str_add(out, "\nNo console was kept: that is done for failed boots in a VM.\n");
+		str_add(out, "\nNo console was kept: that is done for boots in a VM.\n");
 	if (any && !s->with_console)
-		str_add(out, "\n--console shows the end of a failed boot's console.\n");
+		str_add(out,
+			"\n--console shows the end of the console of boots that failed or warned.\n");
 }
 
 static int print_text(const struct show *s)
@@ -313,7 +316,7 @@ static int show(struct store *st, const struct store_selection *sel, const char 
 	if (!r)
 		r = number_boots(st, &d, number, &err);
 	for (i = 0; !r && i < d.n_boots; i++)
-		if (d.boots[i].state == DS_FAILED)
+		if (d.boots[i].state != DS_OK || d.boots[i].kernel_warnings)
 			r = store_boot_console(st, d.boots[i].id, &console[i], &err);
 	s.number = number;
 	s.console = (const char *const *)console;
@@ -344,7 +347,7 @@ int cmd_show(int argc, char **argv)
 		{ 'e', "experiment", OPTION_TEXTS, &experiments, "NAME", NULL, 0, 0,
 		  "in this experiment; again for more" },
 		{ 0, "console", OPTION_FLAG, &console, NULL, NULL, 0, 0,
-		  "the last lines of failed boots' consoles, too" },
+		  "the last lines of the consoles of boots that failed or\nwarned, too" },
 		{ 0, "format", OPTION_CHOICE, &format, NULL, "text|json", 0, 0,
 		  "how it is printed (default text)" },
 		CMD_STORE_OPTION(&path),

@@ -54,7 +54,7 @@ static int on_download(void *arg, const char *what, uint64_t bytes, uint64_t of_
 
 static int parse_kernels(struct vm_kernels *v, char **args, unsigned n, struct error *e)
 {
-	unsigned i;
+	unsigned i, k;
 
 	v->spec = mem_array(n, sizeof(*v->spec));
 	v->image = mem_array(n, sizeof(*v->image));
@@ -64,6 +64,13 @@ static int parse_kernels(struct vm_kernels *v, char **args, unsigned n, struct e
 		if (kernel_spec_parse(args[i], &v->spec[i], e) < 0)
 			return -EINVAL;
 		v->n++;
+		if (vm_check_append(v->spec[i].append, e) < 0)
+			return error_prefix(e, "%s", args[i]);
+		for (k = 0; k < i; k++)
+			if (v->spec[i].label && str_eq(v->spec[k].label, v->spec[i].label))
+				return error_set(e, EEXIST,
+						 "the label '%s' is given to two kernels",
+						 v->spec[i].label);
 	}
 	return 0;
 }
@@ -72,7 +79,7 @@ static int open_kernels(struct vm_kernels *v, bool *quiet, struct error *e)
 {
 	CLEANUP_FREE const char **taken = mem_array(v->n, sizeof(*taken));
 	struct image_progress p = { .report = on_download, .arg = quiet };
-	unsigned i, k;
+	unsigned i;
 
 	for (i = 0; i < v->n; i++) {
 		CLEANUP_FREE char *label = NULL;
@@ -82,16 +89,8 @@ static int open_kernels(struct vm_kernels *v, bool *quiet, struct error *e)
 			r = image_check_bootable(&v->image[i], e);
 		if (r < 0)
 			return r;
-		if (v->spec[i].label) {
-			for (k = 0; k < i; k++)
-				if (str_eq(taken[k], v->spec[i].label))
-					return error_set(e, EEXIST,
-							 "the label '%s' is given to two kernels",
-							 v->spec[i].label);
-			label = mem_strdup(v->spec[i].label);
-		} else {
-			label = image_label_default(&v->spec[i], v->image[i].release);
-		}
+		label = v->spec[i].label ? mem_strdup(v->spec[i].label)
+					 : image_label_default(&v->spec[i], v->image[i].release);
 		taken[i] = image_label_unique(label, taken, i);
 		v->kernel[i].label = taken[i];
 		v->kernel[i].image = &v->image[i];
@@ -121,25 +120,69 @@ static uint64_t cost_ns(const struct measure *m, const struct campaign_vm *cv, u
 	return (work_cost_ns(&m->work) + WORK_BOOT_NS) * kernels * cv->blocks;
 }
 
+/* Where a kernel would come from, without fetching it: a word in brackets. */
+static int whence(const struct kernel_spec *k, char *buf, size_t size, struct error *e)
+{
+	CLEANUP_FREE char *cache = image_cache_dir();
+	struct image_entry *list;
+	size_t n, i, len = strcspn(k->what, "=");
+	bool found = false;
+
+	if (k->source != KERNEL_DEBIAN) {
+		struct image img = IMAGE_INIT;
+		int r = image_open(k, NULL, NULL, &img, e);
+
+		if (!r)
+			r = image_check_bootable(&img, e);
+		image_done(&img);
+		*buf = '\0';
+		return r;
+	}
+	if (image_list(cache, true, &list, &n, e) < 0)
+		return -EIO;
+	for (i = 0; i < n && !found; i++) {
+		if (list[i].where == IMAGE_INSTALLED || strncmp(list[i].release, k->what, len) ||
+		    list[i].release[len])
+			continue;
+		found = true;
+		if (list[i].where == IMAGE_CACHED)
+			snprintf(buf, size, "  (in the cache)");
+		else
+			snprintf(buf, size, "  (to be downloaded, %llu MB)",
+				 (unsigned long long)(list[i].size / 1000000));
+	}
+	image_list_free(list, n);
+	if (!found)
+		return error_set(e, ENOENT,
+				 "debian:%s: apt does not offer it and it is not in the cache (see "
+				 "kdelta list kernels --offered)",
+				 k->what);
+	return 0;
+}
+
 static int dry_run(const struct measure *m, const struct campaign_vm *cv,
 		   const struct vm_kernels *v)
 {
 	CLEANUP_FREE struct order_boot *order = order_make(v->n, cv->blocks, cv->seed);
 	CLEANUP_FREE char *text = order_text(order, v->n, cv->blocks);
+	struct error err = ERROR_INIT;
 	struct str out = STR_INIT;
-	char cost[40];
+	char cost[40], from[80];
 	unsigned i;
 
 	unit_format_time(cost_ns(m, cv, v->n), cost, sizeof(cost));
-	str_printf(&out, "Would boot %u kernels %u times each (%s), about %s.\n", v->n, cv->blocks,
-		   text, cost);
-	for (i = 0; i < v->n; i++)
+	str_printf(&out, "Would boot %u kernel%s, %u time%s each (%s), about %s.\n", v->n,
+		   v->n == 1 ? "" : "s", cv->blocks, cv->blocks == 1 ? "" : "s", text, cost);
+	for (i = 0; i < v->n; i++) {
+		if (whence(&v->spec[i], from, sizeof(from), &err) < 0) {
+			str_done(&out);
+			return cmd_bad(&err);
+		}
 		str_printf(&out, "  %c  %s%s\n", i < 26 ? (char)('A' + i) : '?', v->spec[i].text,
-			   v->spec[i].source == KERNEL_DEBIAN
-				   ? "  (downloaded if not in the cache: about 30 MB)"
-				   : "");
-	str_printf(&out, "Each boot: %zu invocations of %zu points.\n", work_items(&m->work),
-		   m->work.points.n);
+			   from);
+	}
+	str_printf(&out, "Each boot: %zu invocations of %zu point%s.\n", work_items(&m->work),
+		   m->work.points.n, m->work.points.n == 1 ? "" : "s");
 	for (i = 0; i < m->work.points.n; i++)
 		str_printf(&out, "  %s%s%s\n", m->work.points.items[i].workload->name,
 			   *m->work.points.items[i].params ? " " : "",
@@ -174,43 +217,147 @@ static void reproduce(const struct measure *m, const struct campaign_vm *cv,
 	}
 }
 
-static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_kernels *v,
+static uint64_t new_seed(void)
+{
+	uint32_t v = 0;
+
+	if (getrandom(&v, sizeof(v), 0) != (ssize_t)sizeof(v))
+		v = (uint32_t)clock_real_ns();
+	return v;
+}
+
+/* An experiment of that name goes on: what of its order worked is not done again. */
+struct resumed {
+	bool old;
+	bool *done; /* by position */
+};
+
+static int same_kernels(const struct dataset *d, const struct vm_kernels *v, const char *name,
+			struct error *e)
+{
+	unsigned i;
+
+	for (i = 0; i < v->n && i < d->n_kernels; i++)
+		if (!str_eq(d->kernels[i].label, v->kernel[i].label))
+			break;
+	if (i == v->n && i == d->n_kernels)
+		return 0;
+	return error_set(e, EINVAL,
+			 "-e %s: it compares other kernels (%zu, the first '%s'): give the same in "
+			 "the same order, or another name",
+			 name, d->n_kernels, d->n_kernels ? d->kernels[0].label : "");
+}
+
+static void mark_done(const struct dataset *d, const struct vm_kernels *v,
+		      const struct order_boot *order, unsigned total, bool *done)
+{
+	unsigned i;
+	size_t b;
+
+	for (b = 0; b < d->n_boots; b++)
+		for (i = 0; i < total && d->boots[b].state == DS_OK; i++)
+			if (order[i].block == d->boots[b].block &&
+			    order[i].kernel == d->boots[b].kernel && order[i].kernel < v->n)
+				done[i] = true;
+}
+
+/* `cv` comes with the seed and boots that were asked for (UINT64_MAX, 0: not). */
+static int resume(const struct measure *m, struct store *s, const struct vm_kernels *v,
+		  struct campaign_vm *cv, struct resumed *ret, struct error *e)
+{
+	struct store_selection sel = { &m->experiment, 1, NULL, 0 };
+	CLEANUP_FREE struct order_boot *order = NULL;
+	struct dataset d = DATASET_INIT;
+	struct error none = ERROR_INIT;
+	char id[ID_UUID_SIZE];
+	int r = 0;
+
+	ret->old = m->experiment && !store_experiment_find(s, m->experiment, id, &none);
+	if (!ret->old) {
+		cv->seed = cv->seed == UINT64_MAX ? new_seed() : cv->seed;
+		cv->blocks = cv->blocks ? cv->blocks : VM_BOOTS;
+		return 0;
+	}
+	r = store_dataset(s, &sel, &d, e);
+	if (!r && (!d.n_experiments || !d.experiments[0].blocks))
+		r = error_set(e, EINVAL, "-e %s: that experiment was not made by `kdelta vm`",
+			      m->experiment);
+	if (!r)
+		r = same_kernels(&d, v, m->experiment, e);
+	if (!r && cv->seed != UINT64_MAX && cv->seed != d.experiments[0].seed)
+		r = error_set(e, EINVAL, "-e %s: its order has the seed %llu: leave --seed out",
+			      m->experiment, (unsigned long long)d.experiments[0].seed);
+	if (!r) {
+		cv->seed = d.experiments[0].seed;
+		if (cv->blocks < d.experiments[0].blocks)
+			cv->blocks = d.experiments[0].blocks;
+		order = order_make(v->n, cv->blocks, cv->seed);
+		ret->done = mem_array((size_t)v->n * cv->blocks, sizeof(*ret->done));
+		mark_done(&d, v, order, v->n * cv->blocks, ret->done);
+		cv->done = ret->done;
+	}
+	dataset_done(&d);
+	return r;
+}
+
+/* Makes the experiment, or finds it and its place in the order, and runs what is left. */
+static int campaign(struct measure *m, struct campaign_vm *cv, const struct vm_kernels *v,
+		    struct campaign *c, struct campaign_tally *tally, struct error *e)
+{
+	CLEANUP_FREE struct order_boot *order = NULL;
+	CLEANUP_FREE char *text = NULL;
+	struct resumed old = { .done = NULL };
+	struct str words = STR_INIT;
+	size_t steps;
+	bool found;
+	int r = resume(m, c->store, v, cv, &old, e);
+
+	if (r < 0)
+		return r;
+	order = order_make(v->n, cv->blocks, cv->seed);
+	text = order_text(order, v->n, cv->blocks);
+	reproduce(m, cv, v, &words);
+	r = measure_experiment(
+		m, c->store,
+		&(struct store_experiment){ .name = m->experiment,
+					    .subject = m->subject ? m->subject : "kernel",
+					    .order = text,
+					    .seed = cv->seed,
+					    .blocks = cv->blocks,
+					    .reproduce = str_get(&words) },
+		c->experiment, &found, e);
+	if (!r && found)
+		r = store_experiment_extend(c->store, c->experiment, cv->blocks, text,
+					    str_get(&words), e);
+	str_done(&words);
+	steps = (work_items(&m->work) + 1) * v->n * cv->blocks;
+	if (!r) {
+		progress_start(&c->progress, m->quiet, steps, cost_ns(m, cv, v->n));
+		r = campaign_vm(c, cv, v->kernel, v->n, tally, e);
+		progress_end(&c->progress);
+	}
+	free(old.done);
+	return r;
+}
+
+static int vm(struct measure *m, struct campaign_vm *cv, const struct vm_kernels *v,
 	      const struct report_options *ro)
 {
-	CLEANUP_FREE struct order_boot *order = order_make(v->n, cv->blocks, cv->seed);
-	CLEANUP_FREE char *text = order_text(order, v->n, cv->blocks);
 	struct campaign c = { .work = &m->work, .agent = m->agent, .stop = cmd_stop() };
-	struct store_experiment x = { .name = m->experiment,
-				      .subject = "kernel",
-				      .order = text,
-				      .seed = cv->seed,
-				      .blocks = cv->blocks };
 	const char *id = c.experiment;
 	struct store_selection sel = { &id, 1, NULL, 0 };
 	struct campaign_tally tally = { .boots_ok = 0 };
 	struct error err = ERROR_INIT;
-	struct str words = STR_INIT;
 	char qemu[100];
-	bool old;
 	int r, code;
 
-	reproduce(m, cv, v, &words);
-	x.reproduce = str_get(&words);
 	c.agent_build_id = m->known.agent_build_id;
 	/* Before there is an experiment that could never have a boot. */
 	r = vm_qemu_version(cv->qemu, qemu, sizeof(qemu), &err);
 	if (!r)
 		r = cmd_store(m->store_path, true, &c.store, &err);
 	if (!r)
-		r = measure_experiment(m, c.store, &x, c.experiment, &old, &err);
-	str_done(&words);
-	if (!r) {
-		size_t steps = (work_items(&m->work) + 1) * v->n * cv->blocks;
-
-		progress_start(&c.progress, m->quiet, steps, cost_ns(m, cv, v->n));
-		r = campaign_vm(&c, cv, v->kernel, v->n, &tally, &err);
-		progress_end(&c.progress);
-	}
+		r = campaign(m, cv, v, &c, &tally, &err);
 	code = r < 0 ? cmd_bad(&err) : CMD_OK;
 	/* What was measured before it failed is as good as ever. */
 	if (r < 0 && !tally.boots_ok && !tally.boots_failed) {
@@ -219,8 +366,10 @@ static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_k
 	}
 	code = r < 0 || *c.stop || !campaign_complete(&tally) ? CMD_PARTIAL : CMD_OK;
 	if (*c.stop)
-		fputs("kdelta: interrupted; what was measured is kept\n", stderr);
-	if (!tally.ok) {
+		fprintf(stderr, "kdelta: interrupted; what was measured is kept%s%s\n",
+			m->experiment ? ", the same command goes on with -e " : "",
+			m->experiment ? m->experiment : "");
+	if (!tally.ok && tally.boots_ok + tally.boots_failed + tally.boots_stopped) {
 		fputs("kdelta: nothing was measured: see the reasons above, and kdelta show LABEL "
 		      "--console\n",
 		      stderr);
@@ -230,15 +379,6 @@ static int vm(struct measure *m, const struct campaign_vm *cv, const struct vm_k
 	code = report_print(c.store, &sel, ro, NULL, code);
 	store_close(c.store);
 	return code;
-}
-
-static uint64_t new_seed(void)
-{
-	uint32_t v = 0;
-
-	if (getrandom(&v, sizeof(v), 0) != (ssize_t)sizeof(v))
-		v = (uint32_t)clock_real_ns();
-	return v;
 }
 
 int cmd_vm(int argc, char **argv)
@@ -262,10 +402,10 @@ int cmd_vm(int argc, char **argv)
 	struct measure m = { .experiment = NULL };
 	struct report_options ro = REPORT_OPTIONS_INIT;
 	struct campaign_vm cv = { .cpu_model = "max" };
-	uint64_t boots = VM_BOOTS, seed = UINT64_MAX, cpus = 1, mem = 512u << 20;
+	uint64_t boots = 0, seed = UINT64_MAX, cpus = 1, mem = 512u << 20;
 	const struct option table[] = {
 		{ 0, "boots", OPTION_UINT, &boots, "N", NULL, 1, 1000,
-		  "boots of each kernel (default 4)" },
+		  "boots of each kernel (default 4); of an experiment that\ngoes on: in all" },
 		MEASURE_OPTIONS(&m, "for the workloads of one boot (default 7s)"),
 		{ 0, "seed", OPTION_UINT, &seed, "N", NULL, 0, UINT32_MAX,
 		  "of the order of boots (default: a new one)" },
@@ -295,7 +435,7 @@ int cmd_vm(int argc, char **argv)
 	if (done)
 		goto out;
 	cv.blocks = (unsigned)boots;
-	cv.seed = seed == UINT64_MAX ? new_seed() : seed;
+	cv.seed = seed;
 	cv.cpus = (unsigned)cpus;
 	cv.mem_mib = (unsigned)(mem >> 20);
 	if (at == argc)
@@ -313,9 +453,12 @@ int cmd_vm(int argc, char **argv)
 		r = measure_check_metrics(&m, &ro.metrics, &err);
 	if (!r)
 		r = parse_kernels(&v, argv + at, (unsigned)(argc - at), &err);
-	if (!r && m.dry_run)
+	if (!r && m.dry_run) {
+		cv.blocks = boots ? (unsigned)boots : VM_BOOTS;
+		cv.seed = seed == UINT64_MAX ? new_seed() : seed;
 		code = dry_run(&m, &cv, &v);
-	else if (!r)
+	}
+	if (!r && !m.dry_run)
 		r = open_kernels(&v, &m.quiet, &err);
 	if (r < 0)
 		code = cmd_bad(&err);

@@ -30,7 +30,7 @@ static bool same_words(const char *a, const char *b)
 static bool same_kernel(const struct compare_kernel *a, const struct compare_kernel *b)
 {
 	if (!same_words(a->release, b->release) || !same_words(a->version, b->version) ||
-	    !same_words(a->build_id, b->build_id) || !same_words(a->cmdline, b->cmdline))
+	    !same_words(a->build_id, b->build_id) || !compare_same_cmdline(a->cmdline, b->cmdline))
 		return false;
 	if (a->config_hash && b->config_hash && strcmp(a->config_hash, b->config_hash) != 0)
 		return false;

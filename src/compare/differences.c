@@ -190,6 +190,24 @@ static void add_words(struct compare_work *w, unsigned kernel, char **words, siz
 	}
 }
 
+bool compare_same_cmdline(const char *a, const char *b)
+{
+	struct arena scratch = ARENA_INIT;
+	size_t n, m, i;
+	char **x, **y;
+	bool same;
+
+	if (!a || !b)
+		return a == b;
+	x = split_words(&scratch, a, &n);
+	y = split_words(&scratch, b, &m);
+	same = n == m;
+	for (i = 0; same && i < n; i++)
+		same = !strcmp(x[i], y[i]);
+	arena_done(&scratch);
+	return same;
+}
+
 static void compare_cmdlines(struct compare_work *w, unsigned kernel, const char *base,
 			     const char *new)
 {

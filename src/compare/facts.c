@@ -102,13 +102,27 @@ static bool is_in_header(const struct compare_kernel *k, const char *value)
 	       str_eq(value, k->config_hash);
 }
 
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (*text) {
+		size_t n = strcspn(text, " ,;");
+
+		if (n == len && !strncmp(text, word, n))
+			return true;
+		text += n + strspn(text + n, " ,;");
+	}
+	return false;
+}
+
 /* What an experiment says it varies on purpose does not confound it. */
 static bool is_subject(const struct comparison *c, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < c->n_experiments; i++)
-		if (c->experiments[i].subject && strstr(c->experiments[i].subject, name))
+		if (c->experiments[i].subject && has_word(c->experiments[i].subject, name))
 			return true;
 	return false;
 }
@@ -125,6 +139,9 @@ static void compare_fact(struct compare_work *w, struct arena *a, const struct n
 	unsigned k;
 
 	for (k = 1; k < c->n_kernels; k++) {
+		/* Of a kernel that never worked nothing is known: that is said once, elsewhere. */
+		if (!c->kernels[0].boots || !c->kernels[k].boots)
+			continue;
 		new = values_of(w, a, k, name);
 		if (str_eq(base, new))
 			continue;

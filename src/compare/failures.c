@@ -31,7 +31,26 @@ static void add_failure(struct compare_work *w, const struct compare_failure *f)
 	n->reason = arena_strdup(&c->arena, f->reason);
 }
 
-/* Outcomes of a kernel: boots, or the invocations of one point in boots that worked. */
+static void count_in_boot(const struct dataset *d, unsigned boot, const char *workload,
+			  const char *params, unsigned *bad, unsigned *good)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_invocations; i++) {
+		const struct ds_invocation *v = &d->invocations[i];
+
+		if (v->boot != boot || !str_eq(v->workload, workload) ||
+		    !str_eq(v->params ? v->params : "", params))
+			continue;
+		*bad += v->state == DS_FAILED;
+		*good += v->state == DS_OK;
+	}
+}
+
+/*
+ * Outcomes of a kernel, in boots, which are the unit of replication: those that failed, or those
+ * that worked but in which an invocation of one point failed.
+ */
 static void count_outcomes(const struct compare_work *w, unsigned kernel, const char *workload,
 			   const char *params, unsigned *ret_failed, unsigned *ret_good)
 {
@@ -45,15 +64,14 @@ static void count_outcomes(const struct compare_work *w, unsigned kernel, const 
 		*ret_failed += d->boots[i].state == DS_FAILED;
 		*ret_good += d->boots[i].state == DS_OK;
 	}
-	for (i = 0; workload && i < d->n_invocations; i++) {
-		const struct ds_invocation *v = &d->invocations[i];
+	for (i = 0; workload && i < d->n_boots; i++) {
+		unsigned good = 0, bad = 0;
 
-		if (!compare_uses_boot(w, v->boot) ||
-		    w->kernel_of[d->boots[v->boot].kernel] != (int)kernel ||
-		    !str_eq(v->workload, workload) || !str_eq(v->params ? v->params : "", params))
-			continue;
-		*ret_failed += v->state == DS_FAILED;
-		*ret_good += v->state == DS_OK;
+		if (compare_uses_boot(w, (unsigned)i) &&
+		    w->kernel_of[d->boots[i].kernel] == (int)kernel)
+			count_in_boot(d, (unsigned)i, workload, params, &bad, &good);
+		*ret_failed += bad > 0;
+		*ret_good += !bad && good;
 	}
 }
 
@@ -101,7 +119,8 @@ void compare_failures(struct compare_work *w)
 		const struct ds_invocation *v = &d->invocations[i];
 		struct compare_failure f = { .reason = v->reason ? v->reason : "reason unknown" };
 
-		if (v->state == DS_OK || w->kernel_of[d->boots[v->boot].kernel] < 0)
+		if (v->state == DS_OK || w->kernel_of[d->boots[v->boot].kernel] < 0 ||
+		    d->boots[v->boot].state == DS_STOPPED)
 			continue;
 		f.kernel = (unsigned)w->kernel_of[d->boots[v->boot].kernel];
 		f.skip = v->state == DS_SKIPPED;

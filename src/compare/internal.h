@@ -51,6 +51,8 @@ struct compare_difference *compare_add_difference(struct compare_work *w,
 						  enum compare_diff_class class, unsigned kernel,
 						  const char *name, const char *base,
 						  const char *new);
+/* Word by word, without what the boot loader says of where it found the image. */
+bool compare_same_cmdline(const char *a, const char *b);
 /* failures.c */
 void compare_failures(struct compare_work *w);
 double compare_failed_p(const struct comparison *c, const struct compare_row *r, unsigned base,

@@ -123,7 +123,7 @@ static void find_outliers(struct compare_work *w, const struct compare_boot *b, 
 static void sum_points(const struct compare_work *w, const struct ds_series *s, unsigned kernel,
 		       struct compare_value *v)
 {
-	double steal = 0, elapsed = 0, overhead = 0;
+	double steal = 0, elapsed = 0, overhead = 0, weight;
 	size_t i, n = 0;
 
 	for (i = 0; i < s->n; i++) {
@@ -135,8 +135,10 @@ static void sum_points(const struct compare_work *w, const struct ds_series *s, 
 			continue;
 		v->below += p->below;
 		v->samples += (unsigned)(p->hist ? 0 : p->n);
-		steal += dataset_usage_of(inv, "steal_ns", 0);
-		elapsed += dataset_usage_of(inv, "elapsed_ns", 0);
+		/* The share of the time that CPUs wanted to work; weighted by how long it was. */
+		weight = dataset_usage_of(inv, "elapsed_ns", 0);
+		steal += weight * dataset_usage_of(inv, "steal_ratio", 0);
+		elapsed += weight;
 		if (isfinite(p->overhead)) {
 			overhead += p->overhead;
 			n++;

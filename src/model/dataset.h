@@ -36,12 +36,13 @@ struct ds_fact {
 struct ds_experiment {
 	const char *id, *name, *subject;
 	uint64_t seed;
-	unsigned blocks;
+	unsigned blocks; /* 0: no order was planned, and `seed` means nothing */
 	uint64_t created_ns;
 	const char *reproduce; /* a command; NULL: none */
 };
 
-enum ds_state { DS_OK = 1, DS_FAILED, DS_SKIPPED };
+/* DS_STOPPED, of boots: ended by a signal or by the host; no outcome of the kernel's. */
+enum ds_state { DS_OK = 1, DS_FAILED, DS_SKIPPED, DS_STOPPED };
 
 struct ds_boot {
 	const char *id, *boot_id; /* boot_id NULL: unknown */

@@ -47,24 +47,6 @@ static bool in_choices(const char *choices, const char *value)
 	return false;
 }
 
-/* The shortest exact form: 1500000000 ns is "1500ms". */
-static char *time_text(uint64_t ns, struct arena *a)
-{
-	static const struct {
-		uint64_t ns;
-		const char *suffix;
-	} units[] = { { 1000000000ull, "s" }, { 1000000ull, "ms" }, { 1000ull, "us" } };
-	size_t i;
-
-	if (!ns)
-		return arena_strdup(a, "0s");
-	for (i = 0; i < ARRAY_SIZE(units); i++)
-		if (ns % units[i].ns == 0)
-			return arena_printf(a, "%llu%s", (unsigned long long)(ns / units[i].ns),
-					    units[i].suffix);
-	return arena_printf(a, "%lluns", (unsigned long long)ns);
-}
-
 static char *quoted(const char *value, struct arena *a)
 {
 	struct str b = STR_INIT;
@@ -114,7 +96,8 @@ int param_check(const struct param *p, const char *value, struct arena *a, const
 		break;
 	case PARAM_TIME:
 		r = unit_parse_time_ns(value, &v, e);
-		*ret_value = time_text(v, a);
+		unit_format_time_exact(v, buf, sizeof(buf));
+		*ret_value = arena_strdup(a, buf);
 		break;
 	}
 	if (r < 0)
@@ -123,6 +106,9 @@ int param_check(const struct param *p, const char *value, struct arena *a, const
 		return error_set(e, ERANGE, "%s=%s: allowed are %llu to %llu", p->name, value,
 				 (unsigned long long)p->min,
 				 (unsigned long long)(p->max ? p->max : UINT64_MAX));
+	if (p->multiple && v % p->multiple)
+		return error_set(e, EINVAL, "%s=%s: must be a multiple of %llu", p->name, value,
+				 (unsigned long long)p->multiple);
 	*ret_number = v;
 	return 0;
 }
@@ -248,6 +234,8 @@ json_t *param_encode_all(const struct param *params)
 		json_object_set_new(j, "default", json_str(params->def));
 		json_object_set_new(j, "min", json_u64(params->min));
 		json_object_set_new(j, "max", json_u64(params->max));
+		if (params->multiple)
+			json_object_set_new(j, "multiple", json_u64(params->multiple));
 		if (params->choices)
 			json_object_set_new(j, "choices", json_str(params->choices));
 		if (params->sweep)
@@ -280,6 +268,7 @@ int param_decode_all(const json_t *array, struct arena *a, struct param **ret, s
 		p[i].def = arena_strdup(a, def);
 		p[i].min = json_opt_u64(j, "min", 0);
 		p[i].max = json_opt_u64(j, "max", 0);
+		p[i].multiple = json_opt_u64(j, "multiple", 0);
 		p[i].choices = arena_strdup(a, json_opt_str(j, "choices", NULL));
 		p[i].sweep = arena_strdup(a, json_opt_str(j, "sweep", NULL));
 		p[i].help = arena_strdup(a, json_opt_str(j, "help", ""));

@@ -29,6 +29,7 @@ struct param {
 	enum param_type type;
 	const char *def;     /* default, as typed by a person */
 	uint64_t min, max;   /* of numbers; max 0: no upper limit */
+	uint64_t multiple;   /* of numbers: what it must be a multiple of; 0: anything */
 	const char *choices; /* PARAM_CHOICE: "same|spread|free" */
 	const char *sweep;   /* what a default run measures: "same+spread"; NULL: def alone */
 	const char *help;

@@ -108,7 +108,7 @@ void work_share(struct work *w, uint64_t budget_ns)
 	each = each > WORK_OVERHEAD_NS ? each - WORK_OVERHEAD_NS : 0;
 	if (each < WORK_TIME_MIN_NS)
 		each = WORK_TIME_MIN_NS;
-	w->time_ns = each > WORK_TIME_MAX_NS ? WORK_TIME_MAX_NS : each;
+	w->time_ns = each;
 }
 
 uint64_t work_cost_ns(const struct work *w)

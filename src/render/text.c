@@ -271,19 +271,24 @@ static void add_legend(const struct comparison *c, unsigned width, struct str *o
 	str_done(&b);
 }
 
+static void add_seed(const struct compare_experiment *x, struct notes *ret)
+{
+	const char *name = x->name ? x->name : x->id ? x->id : "?";
+	CLEANUP_FREE char *order = NULL;
+
+	if (x->blocks)
+		order = mem_printf("%u block%s, order seed %llu", x->blocks,
+				   x->blocks == 1 ? "" : "s", (unsigned long long)x->seed);
+	notes_add(ret, "Experiment %s: %s%s%s.", name, order ? order : "boots as they happened",
+		  x->subject ? "; subject: " : "", x->subject ? x->subject : "");
+}
+
 static void add_seeds(const struct comparison *c, struct notes *ret)
 {
 	size_t i;
 
 	for (i = 0; i < c->n_experiments; i++)
-		notes_add(ret, "Experiment %s: %u block%s, order seed %llu%s%s.",
-			  c->experiments[i].name ? c->experiments[i].name
-			  : c->experiments[i].id ? c->experiments[i].id
-						 : "?",
-			  c->experiments[i].blocks, c->experiments[i].blocks == 1 ? "" : "s",
-			  (unsigned long long)c->experiments[i].seed,
-			  c->experiments[i].subject ? "; subject: " : "",
-			  c->experiments[i].subject ? c->experiments[i].subject : "");
+		add_seed(&c->experiments[i], ret);
 }
 
 void render_text(const struct comparison *c, const struct render_options *o, struct str *out)

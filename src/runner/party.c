@@ -27,11 +27,13 @@
 #define LOOK_NS	     (100 * NSEC_PER_MSEC) /* how often a wait looks whether the run has ended */
 #define WAKE_SIGNAL  SIGURG		   /* ends a blocking call of a serving thread */
 
-static void futex_wait(_Atomic uint32_t *f, uint32_t while_is, uint64_t ns)
+/* False: `ns` went by and nothing happened. */
+static bool futex_wait(_Atomic uint32_t *f, uint32_t while_is, uint64_t ns)
 {
 	struct timespec t = { (time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC) };
 
-	syscall(SYS_futex, f, FUTEX_WAIT, while_is, ns ? &t : NULL, NULL, 0);
+	return !syscall(SYS_futex, f, FUTEX_WAIT, while_is, ns ? &t : NULL, NULL, 0) ||
+	       errno != ETIMEDOUT;
 }
 
 static void futex_wake(_Atomic uint32_t *f)
@@ -180,7 +182,7 @@ static int start_thread(struct run *run, struct crew *crew, size_t i, const stru
 }
 
 /* Before Linux 5.3 the supervisor cannot watch parties; they are children of the leader. */
-static bool one_died(const struct run *run)
+static const char *one_died(const struct run *run)
 {
 	unsigned i;
 
@@ -190,22 +192,23 @@ static bool one_died(const struct run *run)
 
 		if (pid > 0 && !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
 		    info.si_pid && !atomic_load(&run->sh->ended))
-			return true;
+			return run->sh->slot[i].role;
 	}
-	return false;
+	return NULL;
 }
 
 /* Waits for a count in the page to come to `want`, or for the run's end. */
 static int wait_count(struct run *run, _Atomic uint32_t *count, size_t want)
 {
+	const char *died;
 	uint32_t now;
 
 	while ((now = atomic_load(count)) < want) {
 		if (atomic_load(&run->sh->ended))
 			return -EPIPE;
-		if (one_died(run))
-			return run_fail(run, EPIPE, "a party died");
-		futex_wait(count, now, LOOK_NS);
+		/* Not at each wake-up: that would be part of what is measured. */
+		if (!futex_wait(count, now, LOOK_NS) && (died = one_died(run)))
+			return run_fail(run, EPIPE, "party %s died", died);
 	}
 	return 0;
 }

@@ -133,7 +133,9 @@ int store_boot_begin(struct store *s, const struct store_boot *b, const struct p
 
 int boot_close(struct store *s, int64_t boot, const struct store_boot_end *end, struct error *e)
 {
-	const char *state = end->state == STORE_OK ? "ok" : "failed";
+	const char *state = end->state == STORE_OK	  ? "ok"
+			    : end->state == STORE_STOPPED ? "stopped"
+							  : "failed";
 	const char *why = end->reason ? end->reason : "the boot ended";
 	int r;
 

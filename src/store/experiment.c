@@ -120,6 +120,24 @@ int experiment_kernel(struct store *s, int64_t experiment, int64_t kernel, struc
 		      "ii", experiment, kernel);
 }
 
+int store_experiment_extend(struct store *s, const char *id, unsigned blocks, const char *order,
+			    const char *reproduce, struct error *e)
+{
+	int64_t x;
+	int r;
+
+	r = db_begin(s, e);
+	if (r < 0)
+		return r;
+	r = row_find(s, e, "experiment", id, &x);
+	if (!r)
+		r = db_run(s, e,
+			   "UPDATE experiment SET blocks = ?2, boot_order = ?3, reproduce = ?4"
+			   " WHERE n = ?1",
+			   "iutt", x, (uint64_t)blocks, order, reproduce);
+	return db_end(s, r, e);
+}
+
 int store_experiment_kernel(struct store *s, const char *experiment, const char *kernel,
 			    struct error *e)
 {

@@ -335,7 +335,7 @@ static int boots(struct exporter *x, const struct picks *p, int64_t experiment, 
 		     " b.reason, b.console, b.cmdline, b.kernel_warnings FROM boot b"
 		     " JOIN experiment x ON b.experiment = x.n JOIN kernel k ON b.kernel = k.n"
 		     " WHERE b.experiment = ?1 AND b.owner IS NULL"
-		     " AND b.state IN ('ok', 'failed') ORDER BY b.n",
+		     " AND b.state IN ('ok', 'failed', 'stopped') ORDER BY b.n",
 		     "i", experiment);
 	while (!r && (r = db_step(x->s, st, e)) > 0) {
 		int64_t n = sqlite3_column_int64(st, 0);

@@ -13,6 +13,9 @@
 #include "base/unit.h"
 #include "store/db.h"
 
+#define CLOCK_PLAUSIBLE_NS (1577836800 * NSEC_PER_SEC) /* 2020-01-01 */
+#define CLOCK_AHEAD_NS	   (86400 * NSEC_PER_SEC)
+
 struct store_importer {
 	struct store *s;
 	char *label, *name; /* of bare streams; NULL: see store_import_opts */
@@ -274,10 +277,9 @@ static int known_stream(struct store_importer *im, const char *hello, const char
 	return r;
 }
 
-static int bare_experiment(struct store_importer *im, const struct ds_kernel *k,
-			   char ret_id[ID_UUID_SIZE], struct error *e)
+static int bare_experiment(struct store_importer *im, char ret_id[ID_UUID_SIZE], struct error *e)
 {
-	struct store_experiment x = { .name = im->name, .subject = k->label };
+	struct store_experiment x = { .name = im->name, .order = "as it happened" };
 	struct error none = ERROR_INIT;
 	int r;
 
@@ -294,6 +296,14 @@ static int bare_experiment(struct store_importer *im, const struct ds_kernel *k,
 			memcpy(im->unnamed, ret_id, ID_UUID_SIZE);
 	}
 	return r;
+}
+
+/* A board without a clock of its own lives in 1970: then the order of import is the order. */
+static uint64_t plausible_ns(uint64_t told_ns)
+{
+	uint64_t now_ns = clock_real_ns();
+
+	return told_ns < CLOCK_PLAUSIBLE_NS || told_ns > now_ns + CLOCK_AHEAD_NS ? now_ns : told_ns;
 }
 
 static int begin_bare(struct store_importer *im, const struct record *rec, struct error *e)
@@ -318,11 +328,10 @@ static int begin_bare(struct store_importer *im, const struct record *rec, struc
 	} else if (!r) {
 		r = store_kernel_add(im->s, &k, kernel, e);
 		if (!r)
-			r = bare_experiment(im, &k, experiment, e);
+			r = bare_experiment(im, experiment, e);
 	}
 	if (!r)
-		r = boot_start(im->s, &b, NULL, h->time_ns ? h->time_ns : clock_real_ns(), im->boot,
-			       e);
+		r = boot_start(im->s, &b, NULL, plausible_ns(h->time_ns), im->boot, e);
 	if (r < 0)
 		return r;
 	memcpy(im->tally.experiment, experiment, ID_UUID_SIZE);

@@ -82,7 +82,7 @@ static int set_up(struct store *s, struct error *e)
 
 static int recover(struct store *s, struct error *e)
 {
-	static const struct store_boot_end killed = { .state = STORE_FAILED,
+	static const struct store_boot_end killed = { .state = STORE_STOPPED,
 						      .reason = "kdelta was killed" };
 	CLEANUP_STMT sqlite3_stmt *st = NULL;
 	int64_t *dead = NULL;

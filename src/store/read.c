@@ -232,7 +232,10 @@ static const char *or_else(const char *s, const char *def)
 
 static enum ds_state state_of(const char *s)
 {
-	return !strcmp(s, "ok") ? DS_OK : !strcmp(s, "skipped") ? DS_SKIPPED : DS_FAILED;
+	return !strcmp(s, "ok")	       ? DS_OK
+	       : !strcmp(s, "skipped") ? DS_SKIPPED
+	       : !strcmp(s, "stopped") ? DS_STOPPED
+				       : DS_FAILED;
 }
 
 /* `st` stands on an invocation's row. */
@@ -309,6 +312,27 @@ static int add_invocations(struct reader *r, int64_t boot_n, unsigned boot, stru
 	return c;
 }
 
+/*
+ * The same life of the kernel in two experiments is one boot, whatever was measured in it: pooling
+ * must not make replications out of it.
+ */
+static unsigned same_boot(struct dataset *d, const struct ds_boot *b)
+{
+	size_t i;
+
+	for (i = 0; b->boot_id && i < d->n_boots; i++) {
+		struct ds_boot *o = &d->boots[i];
+
+		if (o->kernel != b->kernel || !str_eq(o->boot_id, b->boot_id))
+			continue;
+		o->kernel_warnings += b->kernel_warnings;
+		if (b->state == DS_OK)
+			o->state = DS_OK;
+		return (unsigned)i;
+	}
+	return dataset_boot(d, b);
+}
+
 static int add_boots(struct reader *r, const struct pick *p, unsigned kernel, unsigned experiment,
 		     struct error *e)
 {
@@ -318,7 +342,7 @@ static int add_boots(struct reader *r, const struct pick *p, unsigned kernel, un
 	c = db_query(r->s, e, &st,
 		     "SELECT n, uuid, boot_id, block, started_ns, state, reason, kernel_warnings"
 		     " FROM boot WHERE experiment = ?1 AND kernel = ?2 AND owner IS NULL"
-		     " AND state IN ('ok', 'failed') ORDER BY started_ns, n",
+		     " AND state IN ('ok', 'failed', 'stopped') ORDER BY started_ns, n",
 		     "ii", p->experiment, p->kernel);
 	while (!c && (c = db_step(r->s, st, e)) > 0) {
 		int64_t n = sqlite3_column_int64(st, 0);
@@ -339,7 +363,7 @@ static int add_boots(struct reader *r, const struct pick *p, unsigned kernel, un
 		if (c < 0)
 			break;
 		b.kernel_warnings += warnings;
-		index = dataset_boot(r->d, &b);
+		index = same_boot(r->d, &b);
 		c = add_facts(r, n, 0, index, e);
 		if (!c)
 			c = add_invocations(r, n, index, e);

@@ -28,7 +28,7 @@ static const char step_0[] =
 	"  experiment INTEGER NOT NULL REFERENCES experiment,"
 	"  kernel INTEGER NOT NULL REFERENCES kernel, boot_id TEXT, block INTEGER NOT NULL,"
 	"  position INTEGER NOT NULL, started_ns INTEGER, ended_ns INTEGER,"
-	"  state TEXT NOT NULL CHECK(state IN ('planned', 'running', 'ok', 'failed')),"
+	"  state TEXT NOT NULL CHECK(state IN ('planned', 'running', 'ok', 'failed', 'stopped')),"
 	"  reason TEXT, console TEXT, cmdline TEXT, kernel_warnings INTEGER NOT NULL DEFAULT 0,"
 	"  owner TEXT) STRICT;"
 	"CREATE INDEX boot_experiment ON boot(experiment, kernel);"

@@ -7,7 +7,7 @@
 #include "base/unit.h"
 #include "store/db.h"
 
-#define FINISHED "b.state IN ('ok', 'failed') AND b.owner IS NULL"
+#define FINISHED "b.state IN ('ok', 'failed', 'stopped') AND b.owner IS NULL"
 
 static void add(struct picks *p, int64_t kernel, int64_t experiment, size_t as, const char *label)
 {

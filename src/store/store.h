@@ -36,7 +36,7 @@ struct store;
 int store_default_path(char **ret_path, struct error *e);
 /*
  * Opens PATH (":memory:" for one that vanishes). An older schema is migrated. Boots that a kdelta
- * left running when it died become failed "kdelta was killed", with their open invocations;
+ * left running when it died become stopped, "kdelta was killed", their open invocations failed;
  * those of a live process are left alone. -ENOENT: not there and no STORE_CREATE. -EPROTO: written
  * by a newer kdelta. -EINVAL: not a store of ours.
  */
@@ -98,6 +98,9 @@ struct store_experiment {
 /* Makes one. -EEXIST: the name is taken; -EINVAL: name empty, not UTF-8. */
 int store_experiment_begin(struct store *s, const struct store_experiment *x,
 			   char ret_id[ID_UUID_SIZE], struct error *e);
+/* One that goes on: more blocks of the same order, and the command that now makes all of it. */
+int store_experiment_extend(struct store *s, const char *id, unsigned blocks, const char *order,
+			    const char *reproduce, struct error *e);
 /* By id, by name, or the latest (NULL). -ENOENT. */
 int store_experiment_find(struct store *s, const char *id_or_name, char ret_id[ID_UUID_SIZE],
 			  struct error *e);
@@ -133,10 +136,14 @@ struct store_boot {
 	const char *boot_id;
 	unsigned block, position; /* planned; position in the whole order */
 };
-enum store_state { STORE_OK = 1, STORE_FAILED };
+enum store_state {
+	STORE_OK = 1,
+	STORE_FAILED,
+	STORE_STOPPED, /* by a signal or a fault of the host: says nothing of the kernel */
+};
 struct store_boot_end {
 	enum store_state state;
-	const char *reason;	  /* of a failed boot */
+	const char *reason;	  /* of a failed or stopped boot */
 	const char *console;	  /* its last lines; NULL */
 	unsigned kernel_warnings; /* seen on the console, beyond those in the records */
 };

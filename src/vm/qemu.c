@@ -80,6 +80,15 @@ int qemu_cmdline(const char *append, char **ret_cmdline, struct error *e)
 	return 0;
 }
 
+int vm_check_append(const char *append, struct error *e)
+{
+	char *cmdline = NULL;
+	int r = qemu_cmdline(append, &cmdline, e);
+
+	free(cmdline);
+	return r;
+}
+
 struct argv {
 	char **v;
 	size_t n, cap;

@@ -104,6 +104,8 @@ void vm_result_done(struct vm_result *result);
 /* "done", "panicked", "hung", "exited early", "qemu failed", "aborted", "stopped". */
 const char *vm_end_name(enum vm_end end);
 
+/* Can this be appended to a guest's command line? -EINVAL: too long, not printable. NULL can. */
+int vm_check_append(const char *append, struct error *e);
 /* What `QEMU --version` says behind "version ": "7.2.22 (Debian ...)". -ENOENT: none installed. */
 int vm_qemu_version(const char *qemu, char *ret_version, size_t size, struct error *e);
 

@@ -33,6 +33,7 @@ static const struct param ctx_params[] = {
 	  .type = PARAM_BYTES,
 	  .def = "0",
 	  .max = 1 << 20,
+	  .multiple = sizeof(uint64_t),
 	  .sweep = "0+64KiB",
 	  .help = "array that each sums between two switches" },
 	{ .name = NULL },
@@ -75,8 +76,6 @@ static int ctx_demand(const struct args *args, struct demand *demand)
 /* Its own pages, whoever calls: after a fork they would be one and the same until written to. */
 static int array_make(struct run *run, struct ctx_state *c)
 {
-	if (run_u64(run, "size") % sizeof(*c->array))
-		return run_fail(run, EINVAL, "size must be a multiple of %zu", sizeof(*c->array));
 	c->words = run_u64(run, "size") / sizeof(*c->array);
 	c->array = c->words ? run_alloc(run, c->words * sizeof(*c->array)) : NULL;
 	if (c->words && !c->array)

@@ -43,7 +43,7 @@ fill()
 	rm small/filler
 	[ "$(sqlite3 "$KDELTA_STORE" 'PRAGMA integrity_check')" = ok ]
 	kdelta compare | diff before.out -
-	fake_vm -q -e x --boots 1 old=old new=new >/dev/null
+	fake_vm -q -e x --boots 2 old=old new=new >/dev/null
 	[ "$(kdelta compare --format json | jq -c '[.kernels[].boots]')" = '[2,2]' ]
 }
 

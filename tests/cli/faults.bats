@@ -124,7 +124,7 @@ console()
 	[[ $stderr = *"nothing was measured"*"--console"* ]]
 	run -0 kdelta show old --console
 	prints 'Kernel panic'
-	run -0 kdelta compare
+	run -3 kdelta compare
 	prints '2 failed' panicked 'exited early'
 	[[ $output != *nan* ]]
 }

@@ -18,9 +18,9 @@ boots()
 			| if .k == "hello" then .release = $release | .version = "#1" | .cmdline = "quiet"
 				| .build_id = $id
 				| .boot_id = "00000000-0000-4000-8000-\($id[0:8])\(10000 + $n | tostring[1:])"
-				| .time_ns = 1000000000000 + $n * 60000000000
+				| .time_ns = 1767225600000000000 + $n * 60000000000
 			  elif .k == "usage" then .values |= { n, clock_resolution_ns, elapsed_ns }
-			  elif .k == "invocation" then del(.time_ns)
+			  elif .k == "invocation" then del(.time_ns) | .class = "native"
 			  else . end end)'
 }
 

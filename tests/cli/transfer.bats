@@ -183,7 +183,7 @@ samples()
 @test "cut at any byte: never more than was complete, never a crash" {
 	three_invocations o1 >s
 	size=$(wc -c <s)
-	for ((at = 1; at < size; at += size / 23)); do
+	for ((at = 1; at < size - 1; at += size / 23)); do
 		head -c $at s >t
 		complete=$(grep -c '"k":"usage".*}}$' t || true)
 		export KDELTA_STORE=$PWD/cut.db

@@ -186,17 +186,26 @@ misfits()
 @test "--dry-run boots nothing, downloads nothing, writes nothing" {
 	alone
 	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache FAKE_QEMU_PID=$BATS_TEST_TMPDIR/pid
-	run -0 fake_vm -n --boots 3 old debian:6.1.0-0-none
-	prints 'Would boot 2 kernels 3 times each' downloaded mock
+	run -0 fake_vm -n --boots 3 old new
+	prints 'Would boot 2 kernels, 3 times each' mock
+	run -2 --separate-stderr fake_vm -n --boots 3 old debian:6.1.0-0-none
+	says debian:6.1.0-0-none 'kdelta list kernels'
+	run -2 --separate-stderr fake_vm -n old no-such-file
+	says no-such-file
 	[ ! -e store.db ] && [ ! -e cache ] && [ ! -e pid ]
 }
 
-@test "-e continues an experiment: its boots are counted together" {
+@test "-e goes on with an experiment: the same order, up to so many boots" {
 	alone
-	fake_vm -q -e more --boots 2 old=old new=new,append=KDELTA_MOCK=time=105 >/dev/null
-	run -0 fake_vm -q -e more --boots 1 --format json old=old new=new,append=KDELTA_MOCK=time=105
+	fake_vm -q -e more --boots 2 --seed 7 old=old new=new,append=KDELTA_MOCK=time=105 >/dev/null
+	run -2 --separate-stderr fake_vm -q -e more --seed 8 old=old new=new
+	says seed 7
+	run -0 fake_vm -q -e more --boots 3 --format json old=old new=new,append=KDELTA_MOCK=time=105
 	jq -e '[.kernels[].boots] == [3, 3]' <<<"$output"
 	[ "$(exported experiment .name | wc -l)" = 1 ]
+	[ "$(exported boot .id | wc -l)" = 6 ]
+	[ "$(exported experiment '[.seed, .blocks]' | jq -c .)" = '["7",3]' ]
+	run -0 fake_vm -q -e more old=old new=new,append=KDELTA_MOCK=time=105
 	[ "$(exported boot .id | wc -l)" = 6 ]
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -96,13 +97,34 @@ static void no_order_is_preferred(void **state)
 
 static const struct param no_params[] = { { .name = NULL } };
 static const struct param procs[] = {
-	{ "procs", PARAM_UINT, "2", 2, 96, NULL, "2+16", "processes" },
-	{ "size", PARAM_BYTES, "0", 0, 1 << 20, NULL, "0+64KiB", "array" },
-	{ "place", PARAM_CHOICE, "same", 0, 0, "same|spread|free", "same+spread", "where" },
+	{ .name = "procs",
+	  .type = PARAM_UINT,
+	  .def = "2",
+	  .min = 2,
+	  .max = 96,
+	  .sweep = "2+16",
+	  .help = "processes" },
+	{ .name = "size",
+	  .type = PARAM_BYTES,
+	  .def = "0",
+	  .max = 1 << 20,
+	  .sweep = "0+64KiB",
+	  .help = "array" },
+	{ .name = "place",
+	  .type = PARAM_CHOICE,
+	  .def = "same",
+	  .choices = "same|spread|free",
+	  .sweep = "same+spread",
+	  .help = "where" },
 	{ .name = NULL },
 };
 static const struct param placed[] = {
-	{ "place", PARAM_CHOICE, "same", 0, 0, "same|spread|free", "same+spread", "where" },
+	{ .name = "place",
+	  .type = PARAM_CHOICE,
+	  .def = "same",
+	  .choices = "same|spread|free",
+	  .sweep = "same+spread",
+	  .help = "where" },
 	{ .name = NULL },
 };
 static struct workload_info infos[] = {
@@ -214,7 +236,7 @@ static void time_is_shared_within_bounds(void **state)
 	work_share(&w, 1);
 	assert_true(w.time_ns == WORK_TIME_MIN_NS);
 	work_share(&w, UINT64_MAX);
-	assert_true(w.time_ns == WORK_TIME_MAX_NS);
+	assert_true(w.time_ns > 1000 * NSEC_PER_SEC);
 }
 
 static void a_plan_has_an_id_for_each(void **state)

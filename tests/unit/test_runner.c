@@ -55,8 +55,12 @@ static void the_first_cause_is_kept(void **state)
 }
 
 static const struct param params[] = {
-	{ "procs", PARAM_UINT, "4", 0, 0, NULL, NULL, "" },
-	{ "place", PARAM_CHOICE, "same", 0, 0, "same|spread|free", NULL, "" },
+	{ .name = "procs", .type = PARAM_UINT, .def = "4", .help = "" },
+	{ .name = "place",
+	  .type = PARAM_CHOICE,
+	  .def = "same",
+	  .choices = "same|spread|free",
+	  .help = "" },
 	{ .name = NULL },
 };
 static const struct party_role ring[] = {

@@ -14,7 +14,7 @@
 #include "runner/internal.h"
 
 static const struct param params[] = {
-	{ "how", PARAM_TEXT, "", 0, 0, NULL, NULL, "what goes wrong" },
+	{ .name = "how", .type = PARAM_TEXT, .def = "", .help = "what goes wrong" },
 	{ .name = NULL },
 };
 
@@ -300,7 +300,7 @@ static const struct workload quiet = {
 };
 
 static const struct param counts[] = {
-	{ "procs", PARAM_UINT, "0", 0, 0, NULL, NULL, "" },
+	{ .name = "procs", .type = PARAM_UINT, .def = "0", .help = "" },
 	{ .name = NULL },
 };
 

@@ -9,9 +9,9 @@
 /* ---- measured parties, processes and threads, COUNTED, TIMED and ONCE ---- */
 
 static const struct param crew_params[] = {
-	{ "procs", PARAM_UINT, "3", 0, 8, NULL, NULL, "" },
-	{ "threads", PARAM_UINT, "2", 0, 8, NULL, NULL, "" },
-	{ "samples", PARAM_UINT, "3", 1, 100, NULL, NULL, "" },
+	{ .name = "procs", .type = PARAM_UINT, .def = "3", .max = 8, .help = "" },
+	{ .name = "threads", .type = PARAM_UINT, .def = "2", .max = 8, .help = "" },
+	{ .name = "samples", .type = PARAM_UINT, .def = "3", .min = 1, .max = 100, .help = "" },
 	{ .name = NULL },
 };
 
@@ -27,7 +27,9 @@ static int crew_start_one(struct party *p)
 	unsigned i;
 
 	o->at = p->index + (p->role->kind == PARTY_THREAD ? 8 : 0);
-	for (i = 0; i < 2000; i++) {
+	if (p->role->kind == PARTY_THREAD)
+		napping(3 * NSEC_PER_MSEC); /* until all are there */
+	for (i = 0; i < 20000; i++) {
 		o->memory = run_alloc(p->run, 24);
 		if (o->memory[0] || o->memory[2])
 			return run_fail(p->run, EIO, "memory of somebody else");

@@ -82,7 +82,7 @@ static const struct workload counted = {
 /* ---- ONCE ---- */
 
 static const struct param once_params[] = {
-	{ "samples", PARAM_UINT, "4", 1, 100, NULL, NULL, "" },
+	{ .name = "samples", .type = PARAM_UINT, .def = "4", .min = 1, .max = 100, .help = "" },
 	{ .name = NULL },
 };
 

@@ -82,7 +82,7 @@ static void killed_writer(const char *path, unsigned delay_ms)
 	assert_in_range(stored - said, 0, 1);
 	assert_int_equal(number(s, "SELECT count(*) FROM sample"), 2 * (stored + before));
 	assert_int_equal(number(s, "SELECT count(*) FROM invocation WHERE state = 'planned'"), 0);
-	assert_int_equal(number(s, "SELECT count(*) FROM boot WHERE state != 'failed' OR reason !="
+	assert_int_equal(number(s, "SELECT count(*) FROM boot WHERE state != 'stopped' OR reason !="
 				   " 'kdelta was killed' OR owner IS NOT NULL"),
 			 0);
 	assert_int_equal(number(s, "SELECT count(*) FROM invocation WHERE state = 'failed' AND"
@@ -176,7 +176,8 @@ static const char version_1[] =
 	" experiment INTEGER NOT NULL REFERENCES experiment,"
 	" kernel INTEGER NOT NULL REFERENCES kernel, boot_id TEXT, block INTEGER NOT NULL,"
 	" position INTEGER NOT NULL, started_ns INTEGER, ended_ns INTEGER,"
-	" state TEXT NOT NULL CHECK(state IN ('planned', 'running', 'ok', 'failed')),"
+	" state TEXT NOT NULL CHECK(state IN ('planned', 'running', 'ok', 'failed',"
+	" 'stopped')),"
 	" reason TEXT, console TEXT, cmdline TEXT, kernel_warnings INTEGER NOT NULL DEFAULT 0,"
 	" owner TEXT) STRICT;"
 	"CREATE INDEX boot_experiment ON boot(experiment, kernel);"
