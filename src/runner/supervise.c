@@ -42,6 +42,7 @@ struct watch {
 	struct supervised *out;
 	uint64_t heartbeat_ns;
 	const volatile sig_atomic_t *stop;
+	bool alone;  /* we had no children before */
 	bool killed; /* by us */
 };
 
@@ -261,17 +262,24 @@ static void loop(struct watch *w)
 	}
 }
 
+/* "12 34": our children; NULL where the kernel does not list them (CONFIG_PROC_CHILDREN). */
+static char *children(void)
+{
+	CLEANUP_FREE char *path = mem_printf("/proc/self/task/%d/children", (int)getpid());
+
+	return file_line(path);
+}
+
 /*
- * What left the group (setsid) and lost its parent is a child of ours now, and we have no other.
- * Where the kernel does not list children (CONFIG_PROC_CHILDREN) they stay.
+ * What left the group (setsid) and lost its parent is a child of ours now. A shell that had
+ * children may have become us by exec: then whose is whose cannot be told, and none is touched.
  */
 static void reap_orphans(void)
 {
-	CLEANUP_FREE char *path = mem_printf("/proc/self/task/%d/children", (int)getpid());
 	unsigned rounds;
 
 	for (rounds = 0; rounds < 100; rounds++) {
-		CLEANUP_FREE char *text = file_line(path);
+		CLEANUP_FREE char *text = children();
 		char *save = NULL, *word = text ? strtok_r(text, " ", &save) : NULL;
 
 		if (!word)
@@ -311,7 +319,8 @@ static int reap(struct watch *w)
 	/* As subreaper: orphans come to us, those of the group were just killed. */
 	while ((pid = waitpid(-w->pid, &other, 0)) > 0 || (pid < 0 && errno == EINTR))
 		;
-	reap_orphans();
+	if (w->alone)
+		reap_orphans();
 	return status;
 }
 
@@ -342,6 +351,7 @@ static void judge(struct watch *w, int status)
 int supervise(const struct plan *plan, const struct plan_item *item, int self,
 	      const volatile sig_atomic_t *stop, struct supervised *ret, struct error *e)
 {
+	CLEANUP_FREE char *before = NULL;
 	CLEANUP_CLOSE int page = memfd_create("kdelta-run", MFD_CLOEXEC), in = -1;
 	int pair[2] = { -1, -1 }, pipefd[2] = { -1, -1 }, fds[4], r = 0;
 	struct watch w = { .out = ret, .heartbeat_ns = plan->heartbeat_ns, .stop = stop };
@@ -366,6 +376,8 @@ int supervise(const struct plan *plan, const struct plan_item *item, int self,
 	fds[1] = pipefd[1];
 	fds[2] = in;
 	fds[3] = pair[1];
+	before = children();
+	w.alone = before && !*before;
 	w.pid = fork();
 	if (w.pid < 0) {
 		r = error_errno(e, errno, "cannot start an invocation");

@@ -23,8 +23,7 @@ struct supervised {
 
 /*
  * `self`: descriptor of our own executable or -1. Once *stop is set the invocation fails as
- * interrupted. -errno only where no process can be made. The caller has no children of its own:
- * all that are left are ended.
+ * interrupted. -errno only where no process can be made.
  */
 int supervise(const struct plan *plan, const struct plan_item *item, int self,
 	      const volatile sig_atomic_t *stop, struct supervised *ret, struct error *e);

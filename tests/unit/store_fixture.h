@@ -105,10 +105,12 @@ static inline int64_t number(struct store *s, const char *sql)
 #define USAGE                                                                                      \
 	"{\"k\":\"usage\",\"inv\":\"%s\",\"values\":{\"clock_resolution_ns\":1,"                   \
 	"\"user_ns\":12.5,\"steal_ns\":null}}"
+/* So many ns behind the start of 2026. */
+#define BARE_NS 1767225600000000000ll
 #define HELLO                                                                                      \
 	"{\"k\":\"hello\",\"protocol\":1,\"agent\":\"0\",\"release\":\"6.1.0\","                   \
 	"\"version\":\"#1\",\"machine\":\"x86_64\",\"build_id\":\"abcd\",\"boot_id\":\"%s\","      \
-	"\"cmdline\":\"quiet\",\"init\":false,\"time_ns\":%d}"
+	"\"cmdline\":\"quiet\",\"init\":false,\"time_ns\":17672256%011d}"
 #define DONE "{\"k\":\"done\",\"invocations\":1,\"failed\":0,\"skipped\":0}"
 
 /* Gives a line to a sink; returns what the sink says. */

@@ -187,10 +187,10 @@ static void test_usage_flags(void **state)
 		{ "suspended_ns", 17.6e9, 1.1, COMPARE_SUSPENDED, true, VERDICT_NONE },
 		{ "throttled_count", 3, 1.1, COMPARE_THROTTLED, true, VERDICT_WORSE },
 		/* 8 % of the time stolen could make 5 %, and cannot make 10 %. */
-		{ "steal_ns", .08e9, 1.05, COMPARE_STEAL, true, VERDICT_CANT_TELL },
-		{ "steal_ns", .08e9, 1.10, COMPARE_STEAL, true, VERDICT_WORSE },
-		{ "steal_ns", .08e9, 1.50, COMPARE_STEAL, true, VERDICT_WORSE },
-		{ "steal_ns", .005e9, 1.05, COMPARE_STEAL, false, VERDICT_WORSE },
+		{ "steal_ratio", .08, 1.05, COMPARE_STEAL, true, VERDICT_CANT_TELL },
+		{ "steal_ratio", .08, 1.10, COMPARE_STEAL, true, VERDICT_WORSE },
+		{ "steal_ratio", .08, 1.50, COMPARE_STEAL, true, VERDICT_WORSE },
+		{ "steal_ratio", .005, 1.05, COMPARE_STEAL, false, VERDICT_WORSE },
 	};
 	size_t i, k;
 

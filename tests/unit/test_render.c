@@ -330,7 +330,7 @@ static void test_flags(void **state)
 		n = fx_value(&f, f.boots[i], "ipc", "pipe", "", &fx_latency, true,
 			     4200 * (k ? 1.03 : 1) + fx_noise[i]);
 		if (k)
-			dataset_usage(&f.d, n, "steal_ns", .05e9);
+			dataset_usage(&f.d, n, "steal_ratio", .05);
 		n = fx_value(&f, f.boots[i], "ipc", "unix", "", &fx_latency, false,
 			     4200 * pow(1.003, i) + fx_noise[i]);
 		if (i == 3)
