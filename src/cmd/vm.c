@@ -405,7 +405,7 @@ int cmd_vm(int argc, char **argv)
 	uint64_t boots = 0, seed = UINT64_MAX, cpus = 1, mem = 512u << 20;
 	const struct option table[] = {
 		{ 0, "boots", OPTION_UINT, &boots, "N", NULL, 1, 1000,
-		  "boots of each kernel (default 4); of an experiment that\ngoes on: in all" },
+		  "boots of each kernel (default 4); of an experiment\nthat goes on: in all" },
 		MEASURE_OPTIONS(&m, "for the workloads of one boot (default 7s)"),
 		{ 0, "seed", OPTION_UINT, &seed, "N", NULL, 0, UINT32_MAX,
 		  "of the order of boots (default: a new one)" },

@@ -236,6 +236,39 @@ static bool is_wanted(const struct compare_options *o, const struct ds_series *s
 	return !o->metrics && (o->all || s->metric.kind != METRIC_EVIDENCE);
 }
 
+/* Adds a word to a list unless it is there. */
+static void add_word(struct str *list, const char *word)
+{
+	const char *p = list->s;
+	size_t n = strlen(word);
+
+	for (; p && (p = strstr(p, word)); p++)
+		if ((p == list->s || p[-1] == ' ') && (!p[n] || p[n] == ','))
+			return;
+	str_printf(list, "%s%s", list->len ? ", " : "", word);
+}
+
+static int unknown_name(const struct compare_work *w, struct error *e, bool metric,
+			const char *name)
+{
+	const struct dataset *d = w->d;
+	struct str known = STR_INIT;
+	const struct metric *m;
+	size_t i;
+	int r;
+
+	for (i = 0; i < d->n_invocations; i++) {
+		if (!metric)
+			add_word(&known, d->invocations[i].workload);
+		for (m = d->invocations[i].metrics; metric && m && m->name; m++)
+			add_word(&known, m->name);
+	}
+	r = error_set(e, ENOENT, "there are no results %s '%s' (there are: %s)",
+		      metric ? "with the metric" : "of the workload", name, str_get(&known));
+	str_done(&known);
+	return r;
+}
+
 static int check_filters(const struct compare_work *w, struct error *e)
 {
 	const struct dataset *d = w->d;
@@ -251,8 +284,7 @@ static int check_filters(const struct compare_work *w, struct error *e)
 			if (matches_spec(*f, d->invocations[i].workload, d->invocations[i].params))
 				break;
 		if (i == d->n_invocations)
-			return error_set(e, ENOENT, "there are no results of the workload '%s'",
-					 *f);
+			return unknown_name(w, e, false, *f);
 	}
 	for (f = w->o->metrics; f && *f; f++) {
 		found = false;
@@ -260,8 +292,7 @@ static int check_filters(const struct compare_work *w, struct error *e)
 			for (m = d->invocations[i].metrics; m && m->name; m++)
 				found |= !strcmp(m->name, *f);
 		if (!found)
-			return error_set(e, ENOENT, "there are no results with the metric '%s'",
-					 *f);
+			return unknown_name(w, e, true, *f);
 	}
 	return 0;
 }

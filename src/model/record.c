@@ -347,3 +347,11 @@ char *record_encode(const struct record *r)
 	}
 	return json_line(j);
 }
+
+void record_append(struct str *out, const struct record *r)
+{
+	CLEANUP_FREE char *line = record_encode(r);
+
+	str_add(out, line);
+	str_add_c(out, '\n');
+}

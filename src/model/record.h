@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "model/fact.h"
 
 #define RECORD_PROTOCOL 1
@@ -131,6 +132,8 @@ const char *record_kind_name(enum record_kind k);
  */
 int record_decode(const char *line, size_t len, struct record *ret, struct error *e);
 void record_done(struct record *r);
+/* The line of a record, with its newline, behind what is in `out`. */
+void record_append(struct str *out, const struct record *r);
 /* The one line of a record, without newline; `raw` is not looked at. Caller frees. */
 char *record_encode(const struct record *r);
 

@@ -114,8 +114,8 @@ static void add_tests(const struct comparison *c, struct notes *ret)
 		str_printf(&b, " Holm on %u headline%s", s->tested_headline,
 			   s->tested_headline == 1 ? "" : "s");
 	if (others)
-		str_printf(&b, "%s Benjamini-Hochberg on %u %s", s->tested_headline ? "," : "",
-			   others, s->tested_headline ? "others" : "results");
+		str_printf(&b, "%s Benjamini-Hochberg on %u %s%s", s->tested_headline ? "," : "",
+			   others, s->tested_headline ? "other" : "result", others == 1 ? "" : "s");
 	str_add_c(&b, '.');
 	notes_take(ret, &b);
 }

@@ -22,15 +22,6 @@
 #include "runner/internal.h"
 #include "runner/registry.h"
 
-static void write_record(struct str *out, const struct record *r)
-{
-	char *line = record_encode(r);
-
-	str_add(out, line);
-	str_add_c(out, '\n');
-	free(line);
-}
-
 static int prepare_hists(struct run *run)
 {
 	const struct metric *m;
@@ -73,7 +64,7 @@ static void write_hists(struct run *run, const char *part, struct str *out)
 		r.hist.part = part;
 		r.hist.name = run->hists[i].name;
 		r.hist.hist = j;
-		write_record(out, &r);
+		record_append(out, &r);
 		json_decref(j);
 		memset(sum, 0, sizeof(*sum));
 	}
@@ -137,7 +128,7 @@ static void write_samples(const struct run *run, struct str *out)
 		r.sample.over_ops = s->over_ops;
 		r.sample.over_ns = s->over_ns;
 		r.sample.value = s->value;
-		write_record(out, &r);
+		record_append(out, &r);
 	}
 }
 
@@ -192,7 +183,7 @@ static void write_usage(const struct run *run, const struct used *a, const struc
 	put(o, "clock_overhead_ns", clock->overhead_ns);
 	put(o, "loop_ns", clock->loop_ns);
 	r.usage.values = o;
-	write_record(out, &r);
+	record_append(out, &r);
 }
 
 static void write_cpus(const struct run *run, const struct cpulist *cpus, struct str *out)
@@ -207,7 +198,7 @@ static void write_cpus(const struct run *run, const struct cpulist *cpus, struct
 	r.fact.class = FACT_VOLATILE;
 	r.fact.name = "invocation.cpus";
 	r.fact.value = cpus[0].n ? str_get(&text) : "not pinned";
-	write_record(out, &r);
+	record_append(out, &r);
 	str_done(&text);
 }
 
@@ -225,7 +216,7 @@ static void write_invocation(const struct run *run, const struct plan *plan, uin
 			&r.invocation);
 	r.invocation.context = context;
 	r.invocation.time_ns = started_ns;
-	write_record(out, &r);
+	record_append(out, &r);
 	json_decref((json_t *)(uintptr_t)r.invocation.metrics);
 }
 

@@ -119,7 +119,6 @@ uint64_t run_clock_ns(const struct run *run)
 void run_fact(struct run *run, enum fact_class class, const char *name, const char *value)
 {
 	struct record r = { .kind = RECORD_FACT, .inv = run->item->id };
-	CLEANUP_FREE char *line = NULL;
 
 	if (run->slot) {
 		run_fail(run, EINVAL, "a party states the fact %s: the leader must", name);
@@ -129,9 +128,7 @@ void run_fact(struct run *run, enum fact_class class, const char *name, const ch
 	r.fact.class = class;
 	r.fact.name = name;
 	r.fact.value = value;
-	line = record_encode(&r);
-	str_add(&run->facts, line);
-	str_add_c(&run->facts, '\n');
+	record_append(&run->facts, &r);
 }
 
 void run_context(struct run *run, const char *name, const char *value)

@@ -40,11 +40,7 @@ struct job {
 
 static void add(struct job *j, const struct record *r)
 {
-	char *line = record_encode(r);
-
-	str_add(&j->burst, line);
-	str_add_c(&j->burst, '\n');
-	free(line);
+	record_append(&j->burst, r);
 }
 
 static void flush(struct job *j)
