@@ -23,7 +23,7 @@ check:
 	@tools/check $(STEPS)
 
 acceptance:
-	@tools/deps build run check acceptance
+	@tools/deps build run check kernel acceptance
 	@$(MAKE) --no-print-directory all
 	@tools/acceptance $(BUILD)
 

@@ -19,9 +19,10 @@ static const struct {
 	{ "vm", "boot kernels in virtual machines, measure, print the comparison", cmd_vm },
 	{ "run", "measure the kernel that is running", cmd_run },
 	{ "compare", "compare what was measured", cmd_compare },
-	{ "list", "workloads, metrics, suites, kernels, labels, experiments", cmd_list },
+	{ "list", "workloads, metrics, suites, settings, kernels, labels, experiments", cmd_list },
 	{ "show", "one label: identity, facts, boots", cmd_show },
 	{ "label", "rename or hide a label", cmd_label },
+	{ "gc", "drop downloaded kernels that no label came from", cmd_gc },
 	{ "import", "add records from a file or a pipe", cmd_import },
 	{ "export", "write records as JSON Lines", cmd_export },
 };

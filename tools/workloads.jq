@@ -4,7 +4,8 @@ def unit: if .per then "\(.unit)/\(.per)" else .unit end;
 def range:
 	if .type == "choice" then .choices | gsub("\\|"; ", ")
 	elif .type == "text" then "text"
-	elif .max then "\(.min // 0) to \(.max)"
+	elif .type == "time" then "a time"
+	elif (.max // 0) > 0 then "\(.min // 0) to \(.max)"
 	else "\(.min // 0) or more"
 	end;
 def table(heads; rows):
@@ -37,7 +38,13 @@ def table(heads; rows):
 			counted: "does a number of operations that the runner chooses",
 			timed: "works until it is told to stop",
 			once: "runs once as a whole",
-		}[.shape] // .shape).",
+		}[.shape] // .shape).\({
+			loopback: "the loopback interface",
+			tmpdir: "a temporary folder",
+			shell: "/bin/sh",
+			root: "root",
+		} as $words | .needs // [] | if . == [] then "" else
+			" Needs \(map($words[.] // .) | join(" and "))." end)",
 		table(["Parameter", "Default", "Values", "Swept", "Meaning"];
 			[.params[]? | [.name, .default // "", range, .sweep // "", .help // ""]]),
 		table(["Metric", "Unit", "Better", "Kind", "Meaning"];

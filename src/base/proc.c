@@ -22,7 +22,7 @@ struct stream {
 	int fd;
 	struct str text;
 	size_t max;
-	bool truncated;
+	bool truncated, keep_end;
 };
 
 static bool env_is_set(const char *const *env, const char *entry)
@@ -125,7 +125,11 @@ static bool stream_read(struct stream *s)
 		return false;
 	if ((size_t)n > room)
 		s->truncated = true;
-	str_add_n(&s->text, buf, (size_t)n < room ? (size_t)n : room);
+	str_add_n(&s->text, buf, (size_t)n < room || s->keep_end ? (size_t)n : room);
+	if (s->text.len > s->max) {
+		memmove(s->text.s, s->text.s + s->text.len - s->max, s->max + 1);
+		s->text.len = s->max;
+	}
 	return true;
 }
 
@@ -138,7 +142,7 @@ static bool stream_ready(const struct stream *s)
 
 /* Reads both streams until the child has ended; reaps it. */
 static int child_wait(pid_t pid, struct stream s[2], const struct proc_opts *o, int *ret_wait,
-		      struct error *e, const char *name)
+		      struct rusage *ret_usage, struct error *e, const char *name)
 {
 	CLEANUP_CLOSE int pidfd = pidfd_open(pid, 0); /* Linux 5.3; else by polling */
 	uint64_t start = clock_mono_ns(), ticked = start;
@@ -159,7 +163,7 @@ static int child_wait(pid_t pid, struct stream s[2], const struct proc_opts *o, 
 				s[i].fd = -1;
 			}
 		}
-		got = waitpid(pid, ret_wait, WNOHANG);
+		got = wait4(pid, ret_wait, WNOHANG, ret_usage);
 		if (got == pid)
 			break;
 		if (got < 0 && errno != EINTR) {
@@ -226,7 +230,8 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 	static const struct proc_opts none;
 	const struct proc_opts *o = opts ? opts : &none;
 	size_t max = o->max_output ? o->max_output : PROC_OUTPUT_MAX;
-	struct stream s[2] = { { -1, STR_INIT, max, false }, { -1, STR_INIT, max, false } };
+	struct stream s[2] = { { -1, STR_INIT, max, false, o->keep_end },
+			       { -1, STR_INIT, max, false, o->keep_end } };
 	struct child c = { .cwd = o->cwd, .in = -1, .out = -1, .err = -1, .report = -1 };
 	CLEANUP_FREE char **envp = env_build(o->env);
 	int report = -1, wait = 0, r;
@@ -241,6 +246,19 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 		r = pipe_above(&s[1].fd, &c.err);
 	if (!r)
 		r = pipe_above(&report, &c.report);
+	if (!r && o->no_out) {
+		mem_close_fd(&c.out);
+		c.out = fd_above(open("/dev/null", O_WRONLY | O_CLOEXEC));
+		r = c.out < 0 ? -errno : 0;
+	}
+	if (!r && o->out_fd > 2) {
+		mem_close_fd(&c.out);
+		mem_close_fd(&c.err);
+		c.out = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
+		c.err = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
+		if (c.out < 0 || c.err < 0)
+			r = -errno;
+	}
 	if (r < 0)
 		error_errno(e, -r, "cannot start %s", argv[0]);
 	else
@@ -251,7 +269,7 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 	mem_close_fd(&c.report);
 	mem_close_fd(&report);
 	if (!r)
-		r = child_wait(pid, s, o, &wait, e, argv[0]);
+		r = child_wait(pid, s, o, &wait, &ret_result->usage, e, argv[0]);
 	mem_close_fd(&s[0].fd);
 	mem_close_fd(&s[1].fd);
 	ret_result->out_len = s[0].text.len;
@@ -278,13 +296,14 @@ int proc_run_ok(const char *const *argv, const struct proc_opts *opts,
 
 	if (r < 0 || ret_result->status == 0)
 		return r;
-	if (ret_result->signal)
-		return error_set(e, EIO, "%s: ended by signal %d (%s)", argv[0], ret_result->signal,
-				 strsignal(ret_result->signal));
 	copy = mem_strdup(ret_result->err);
 	trimmed = str_trim(copy);
 	last = strrchr(trimmed, '\n');
 	last = last ? last + 1 : trimmed;
+	if (ret_result->signal)
+		return error_set(e, EIO, "%s: ended by signal %d (%s)%s%s", argv[0],
+				 ret_result->signal, strsignal(ret_result->signal),
+				 *last ? ": " : "", last);
 	return error_set(e, EIO, "%s: exit status %d%s%s", argv[0], ret_result->status,
 			 *last ? ": " : "", last);
 }

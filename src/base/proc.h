@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 
@@ -22,7 +23,10 @@ struct proc_opts {
 	const char *const *env; /* NAME=VALUE over our own environment, ends with NULL; or NULL */
 	const char *cwd;	/* NULL: ours */
 	size_t max_output;   /* bytes kept of each stream, 0: PROC_OUTPUT_MAX; the rest is lost */
+	bool keep_end;	     /* keep the last bytes of a stream, not the first */
+	bool no_out;	     /* its stdout goes to /dev/null */
 	uint64_t timeout_ns; /* 0: none */
+	int out_fd; /* above 2: both streams go there and nothing is kept; borrowed; 0: kept */
 	int (*tick)(void *arg); /* called about 4 times a second; not 0: kill, -ECANCELED */
 	void *arg;
 };
@@ -33,6 +37,7 @@ struct proc_result {
 	bool truncated;	 /* a stream was longer than max_output */
 	char *out, *err; /* never NULL after success; a NUL stands behind them */
 	size_t out_len, err_len;
+	struct rusage usage; /* of it and the children that it waited for; getrusage(2) */
 };
 
 /*
@@ -42,7 +47,8 @@ struct proc_result {
  */
 int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_result *ret_result,
 	     struct error *e);
-/* The same, and a status other than 0 is an error (-EIO) with the last line of its stderr. */
+/* The same, and a signal or a status other than 0 is an error (-EIO) with its last line on stderr.
+ */
 int proc_run_ok(const char *const *argv, const struct proc_opts *opts,
 		struct proc_result *ret_result, struct error *e);
 void proc_result_done(struct proc_result *result);

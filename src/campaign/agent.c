@@ -21,6 +21,7 @@
 #define AGENT_NAME   "kdelta-agent"
 #define TICK_MS	     200
 #define END_WAIT_NS  (2 * NSEC_PER_SEC)
+#define STOP_WAIT_NS (20 * NSEC_PER_SEC) /* it may have settings to put back */
 #define LIST_WAIT_NS (60 * NSEC_PER_SEC)
 
 #ifndef KDELTA_LIBEXECDIR
@@ -74,7 +75,8 @@ static void child(const char *path, int in, int out, pid_t parent)
 	char name[] = AGENT_NAME, verb[] = "run", plan[] = "--plan", dash[] = "-";
 	char *argv[] = { name, verb, plan, dash, NULL };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Not SIGKILL: it may have settings to put back. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
 	setpgid(0, 0);
@@ -147,9 +149,9 @@ static int read_all(int fd, AGENT_LINE_CALLBACK(line), void *arg, const volatile
 	return r;
 }
 
-static int reap(pid_t pid, bool *ret_killed)
+static int reap(pid_t pid, uint64_t wait_ns, bool *ret_killed)
 {
-	uint64_t until = clock_mono_ns() + END_WAIT_NS;
+	uint64_t until = clock_mono_ns() + wait_ns;
 	int status = 0;
 	pid_t r;
 
@@ -190,8 +192,8 @@ int agent_run(const char *path, const char *plan_json, AGENT_LINE_CALLBACK(line)
 	r = read_all(out[0], line, arg, stop, e);
 	close(out[0]);
 	if (r < 0 && r != -EPIPE)
-		kill(-pid, SIGKILL);
-	status = reap(pid, &killed);
+		kill(-pid, SIGTERM);
+	status = reap(pid, r < 0 && r != -EPIPE ? STOP_WAIT_NS : END_WAIT_NS, &killed);
 	if (r == 1)
 		return 0;
 	if (r == -EPIPE && killed)

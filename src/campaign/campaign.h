@@ -17,6 +17,7 @@
 #include "image/image.h"
 #include "plan/work.h"
 #include "store/store.h"
+#include "vm/vm.h"
 
 struct campaign {
 	struct store *store;
@@ -45,9 +46,11 @@ int campaign_local(struct campaign *c, const char *label, struct campaign_tally 
 		   struct error *e);
 
 struct campaign_vm {
-	const char *qemu; /* NULL: found in PATH */
+	const char *qemu;  /* NULL: found in PATH */
+	const char *accel; /* "auto", "kvm", "tcg" */
 	unsigned cpus, mem_mib;
-	const char *cpu_model;
+	const char *cpu_model;	      /* NULL: host with KVM, else max */
+	const char *const *qemu_args; /* further words for it, NULL at the end; or NULL */
 	uint64_t boot_timeout_ns, silence_timeout_ns; /* 0: defaults of vm/vm.h */
 	unsigned blocks;
 	uint64_t seed;
@@ -61,8 +64,32 @@ struct campaign_kernel {
 	const char *source; /* the KERNEL argument without its label */
 };
 
+/* What this machine gives to all boots of a campaign. */
+struct campaign_host {
+	char qemu[100]; /* version */
+	bool kvm;
+	struct vm_shell shell; /* empty where no workload needs one */
+	void *initrd;
+	size_t initrd_len;
+	struct host_kernel *kernels; /* the modules of each */
+	unsigned n;
+};
+
+/*
+ * All that can go wrong before there is an experiment: QEMU missing, old or none (see
+ * vm_qemu_version()), a kernel that could not talk to us (-ENOTSUP), no shell, and the choice of
+ * KVM or TCG (accel.h), which may take a boot. What is odd is said on stderr. campaign_host_done()
+ * in every case; `c->store` is not needed yet.
+ */
+int campaign_vm_prepare(struct campaign *c, const struct campaign_vm *v,
+			const struct campaign_kernel *kernels, unsigned n,
+			struct campaign_host *ret, struct error *e);
+/* "kvm" or "emulated". */
+const char *campaign_host_class(const struct campaign_host *host);
+void campaign_host_done(struct campaign_host *host);
+
 /* Boots each kernel `blocks` times, in blocks, in random order within each. */
-int campaign_vm(struct campaign *c, const struct campaign_vm *v,
+int campaign_vm(struct campaign *c, const struct campaign_vm *v, const struct campaign_host *host,
 		const struct campaign_kernel *kernels, unsigned n, struct campaign_tally *ret,
 		struct error *e);
 

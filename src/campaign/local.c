@@ -12,34 +12,17 @@
 #include "base/str.h"
 #include "campaign/agent.h"
 #include "campaign/ingest.h"
+#include "campaign/machine.h"
 #include "image/kconfig.h"
-
-#define CONFIG_MAX (8u << 20)
 
 static int on_line(void *arg, const char *line, size_t len, struct error *e)
 {
 	return ingest_line(arg, line, len, e);
 }
 
-/* "model name" of the first CPU: numbers of two machines are never compared. */
-static char *cpu_model(void)
-{
-	CLEANUP_FREE char *text = NULL;
-	char *at;
-
-	if (file_read("/proc/cpuinfo", 16 << 20, &text, NULL, NULL) < 0)
-		return NULL;
-	at = strstr(text, "model name");
-	if (!at)
-		return NULL;
-	at[strcspn(at, "\n")] = '\0';
-	at = strchr(at, ':');
-	return at ? mem_strdup(str_trim(at + 1)) : NULL;
-}
-
 static json_t *context_of(const struct campaign *c, const char *machine)
 {
-	CLEANUP_FREE char *cpu = cpu_model();
+	CLEANUP_FREE char *cpu = machine_cpu_model();
 	json_t *j = json_object();
 
 	json_object_set_new(j, "agent", json_str(c->agent_build_id));
@@ -53,7 +36,6 @@ static json_t *context_of(const struct campaign *c, const char *machine)
 static int running_kernel(struct campaign *c, const char *label, const struct utsname *u,
 			  char ret_id[ID_UUID_SIZE], struct error *e)
 {
-	CLEANUP_FREE char *path = mem_printf("/boot/config-%s", u->release);
 	CLEANUP_FREE char *cmdline = file_line("/proc/cmdline");
 	CLEANUP_FREE char *notes = NULL, *config = NULL, *hash = NULL;
 	struct ds_kernel k = { .label = label ? label : u->release };
@@ -66,7 +48,7 @@ static int running_kernel(struct campaign *c, const char *label, const struct ut
 	if (file_read("/sys/kernel/notes", 65536, &notes, &len, NULL) == 0 &&
 	    id_build_from_notes(notes, len, build_id) == 0)
 		k.build_id = build_id;
-	if (file_read(path, CONFIG_MAX, &config, NULL, NULL) == 0) {
+	if (kconfig_running("", u->release, &config, NULL) == 0) {
 		hash = kconfig_hash(config);
 		k.config = config;
 		k.config_hash = hash;

@@ -43,12 +43,15 @@ static void erase(const struct progress *p)
 static void draw(struct progress *p, bool force)
 {
 	uint64_t now = clock_mono_ns(), left;
-	size_t full = p->done * BAR_CELLS / p->total, i;
+	size_t full, i;
 	char eta[40] = "?";
 
 	if (!p->on || !p->terminal || (!force && now - p->drawn_ns < REDRAW_NS))
 		return;
+	if (!p->total) /* not started yet */
+		return;
 	p->drawn_ns = now;
+	full = p->done * BAR_CELLS / p->total;
 	left = progress_left_ns(p, now);
 	if (left != UINT64_MAX)
 		unit_format_time(left - left % NSEC_PER_SEC, eta, sizeof(eta));

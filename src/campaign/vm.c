@@ -11,18 +11,16 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "campaign/host.h"
 #include "campaign/ingest.h"
 #include "plan/order.h"
-#include "vm/vm.h"
 
-#define VM_CLASS	 "emulated" /* TCG's time is no machine's */
 #define SILENCE_SPARE_NS (60 * NSEC_PER_SEC)
 
 struct target {
 	struct campaign *c;
 	const struct campaign_vm *v;
-	void *initrd;
-	size_t initrd_len;
+	const struct campaign_host *host;
 	json_t *context;
 };
 
@@ -30,6 +28,7 @@ struct one_boot {
 	struct target *t;
 	const struct campaign_kernel *kernel;
 	const char *kernel_id;
+	unsigned index; /* of the kernel */
 	unsigned block, position, total;
 };
 
@@ -44,19 +43,6 @@ static enum vm_line on_line(void *arg, const char *line, size_t len, char *why, 
 		return VM_LINE_MORE;
 	snprintf(why, why_size, "%.280s", err.text);
 	return VM_LINE_ABORT;
-}
-
-static json_t *context_of(const struct campaign *c, const struct campaign_vm *v, const char *qemu)
-{
-	json_t *j = json_object();
-
-	json_object_set_new(j, "agent", json_str(c->agent_build_id));
-	json_object_set_new(j, "qemu", json_str(qemu));
-	json_object_set_new(j, "accel", json_str("tcg"));
-	json_object_set_new(j, "cpu", json_str(v->cpu_model));
-	json_object_set_new(j, "cpus", json_u64(v->cpus));
-	json_object_set_new(j, "mem_mib", json_u64(v->mem_mib));
-	return j;
 }
 
 static void tell(struct one_boot *o, const struct vm_result *res, const struct store_boot_end *end)
@@ -89,26 +75,16 @@ static int run_boot(struct one_boot *o, const char *boot, const char *plan_text,
 {
 	struct target *t = o->t;
 	struct ingest in = { .c = t->c, .image = o->kernel->image, .kernel = o->kernel_id };
-	struct vm_config cfg = {
-		.qemu = t->v->qemu,
-		.kernel_fd = o->kernel->image->fd,
-		.initrd_base = t->initrd,
-		.initrd_base_len = t->initrd_len,
-		.plan_json = plan_text,
-		.append = o->kernel->append,
-		.cpus = t->v->cpus,
-		.mem_mib = t->v->mem_mib,
-		.cpu_model = t->v->cpu_model,
-		.boot_timeout_ns = t->v->boot_timeout_ns,
-		.silence_timeout_ns = silence_ns(t),
-		.stop = t->c->stop,
-	};
+	struct vm_config cfg;
 	struct store_boot_end end = { .state = STORE_OK };
 	CLEANUP_FREE char *reason = NULL;
 	struct error host = ERROR_INIT;
 	struct vm_result res;
 	int r, stored;
 
+	host_config(t->c, t->v, o->kernel, o->index, t->host, &cfg);
+	cfg.plan_json = plan_text;
+	cfg.silence_timeout_ns = silence_ns(t);
 	in.sink = store_sink_new(t->c->store, boot, STORE_IDS_KEEP);
 	r = vm_run(&cfg, on_line, &in, &res, &host);
 	if (r < 0) {
@@ -142,7 +118,8 @@ static int boot_one(struct one_boot *o, struct campaign_tally *tally, struct err
 				.position = o->position };
 	struct plan plan = { .arena = ARENA_INIT };
 	char boot[ID_UUID_SIZE];
-	CLEANUP_FREE char *text = work_plan(c->work, NULL, VM_CLASS, o->t->context, &plan, e);
+	CLEANUP_FREE char *text =
+		work_plan(c->work, NULL, campaign_host_class(o->t->host), o->t->context, &plan, e);
 	size_t before = c->progress.done;
 	int r = text ? store_boot_begin(c->store, &b, &plan, boot, e) : -EIO;
 
@@ -181,30 +158,26 @@ static int store_kernels(struct campaign *c, const struct campaign_kernel *kerne
 	return r;
 }
 
-int campaign_vm(struct campaign *c, const struct campaign_vm *v,
+int campaign_vm(struct campaign *c, const struct campaign_vm *v, const struct campaign_host *host,
 		const struct campaign_kernel *kernels, unsigned n, struct campaign_tally *ret,
 		struct error *e)
 {
 	CLEANUP_FREE char(*ids)[ID_UUID_SIZE] = mem_array(n, ID_UUID_SIZE);
 	CLEANUP_FREE struct order_boot *order = order_make(n, v->blocks, v->seed);
-	struct target t = { .c = c, .v = v };
+	struct target t = { .c = c, .v = v, .host = host };
 	unsigned i, total = n * v->blocks;
-	char qemu[100];
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	r = vm_qemu_version(v->qemu, qemu, sizeof(qemu), e);
-	if (!r)
-		r = vm_initrd_base(c->agent, &t.initrd, &t.initrd_len, e);
-	if (!r)
-		r = store_kernels(c, kernels, n, ids, e);
+	r = store_kernels(c, kernels, n, ids, e);
 	if (r < 0)
-		goto out;
-	t.context = context_of(c, v, qemu);
+		return r;
+	t.context = host_context(c, v, host);
 	for (i = 0; i < total && !r; i++) {
 		struct one_boot o = { .t = &t,
 				      .kernel = &kernels[order[i].kernel],
 				      .kernel_id = ids[order[i].kernel],
+				      .index = order[i].kernel,
 				      .block = order[i].block,
 				      .position = i,
 				      .total = total };
@@ -218,8 +191,6 @@ int campaign_vm(struct campaign *c, const struct campaign_vm *v,
 		progress_what(&c->progress, "boot %u/%u %.30s", i + 1, total, o.kernel->label);
 		r = boot_one(&o, ret, e);
 	}
-out:
 	json_decref(t.context);
-	free(t.initrd);
 	return r;
 }

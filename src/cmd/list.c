@@ -232,6 +232,46 @@ static int list_suites(const struct list *l, struct error *e)
 	return cmd_print_json(j, CMD_OK);
 }
 
+/* ---- settings ---- */
+
+static int list_settings(const struct list *l, struct error *e)
+{
+	json_t *j = l->json ? json_array() : NULL;
+	struct workload_list known;
+	struct str out = STR_INIT, what = STR_INIT;
+	size_t i;
+
+	if (known_workloads(&known, e) < 0) {
+		json_decref(j);
+		return cmd_bad(e);
+	}
+	for (i = 0; i < known.n_settings; i++) {
+		const struct setting_info *s = &known.settings[i];
+
+		if (j) {
+			json_array_append_new(j, setting_info_encode(s));
+			continue;
+		}
+		str_reset(&what);
+		str_printf(&what, "%s. %s%s%s", s->form, s->doc, s->choices ? " One of " : "",
+			   s->choices ? s->choices : "");
+		cmd_cell(&out, s->name, 12);
+		str_add_c(&out, ' ');
+		cmd_wrap(&out, 13, str_get(&what));
+	}
+	str_done(&what);
+	workload_list_done(&known);
+	if (j) {
+		str_done(&out);
+		return cmd_print_json(j, CMD_OK);
+	}
+	cmd_cell(&out, "boot", 12);
+	str_add_c(&out, ' ');
+	cmd_wrap(&out, 13,
+		 "boot:PARAM. A parameter of the kernel's command line, for kdelta vm alone.");
+	return cmd_print(&out, CMD_OK);
+}
+
 /* ---- kernels ---- */
 
 static json_t *kernel_json(const struct image_entry *k)
@@ -244,6 +284,8 @@ static json_t *kernel_json(const struct image_entry *k)
 	json_object_set_new(j, "package", json_str(k->package));
 	json_object_set_new(j, "version", json_str(k->version));
 	json_object_set_new(j, "size_bytes", k->size ? json_u64(k->size) : json_null());
+	if (k->where == IMAGE_RUNNING)
+		json_object_set_new(j, "why_not", json_str(k->why_not));
 	return j;
 }
 
@@ -283,6 +325,19 @@ static size_t kernels_text(struct str *out, const struct image_entry *k, size_t 
 	return t.n;
 }
 
+/* The kernel that runs, and whether it can be booted in a guest. */
+static void running_text(struct str *out, const struct image_entry *k, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (k[i].where != IMAGE_RUNNING)
+			continue;
+		str_printf(out, "%s: ", image_where_name(k[i].where));
+		cmd_cell(out, k[i].release, 0);
+		str_add(out, "\n  ");
+		cmd_wrap(out, 2, k[i].why_not ? k[i].why_not : k[i].kernel);
+	}
+}
+
 static int list_kernels(const struct list *l, struct error *e)
 {
 	struct image_entry *k = NULL;
@@ -299,6 +354,7 @@ static int list_kernels(const struct list *l, struct error *e)
 		image_list_free(k, n);
 		return cmd_print_json(j, CMD_OK);
 	}
+	running_text(&out, k, n);
 	kernels_text(&out, k, n, IMAGE_INSTALLED);
 	kernels_text(&out, k, n, IMAGE_CACHED);
 	if (l->offered && !kernels_text(&out, k, n, IMAGE_OFFERED))
@@ -315,12 +371,12 @@ static const struct {
 	const char *name;
 	int (*run)(const struct list *l, struct error *e);
 } lists[] = {
-	{ "workloads", list_workloads }, { "metrics", list_metrics },
-	{ "suites", list_suites },	 { "kernels", list_kernels },
-	{ "labels", list_labels },	 { "experiments", list_experiments },
+	{ "workloads", list_workloads },     { "metrics", list_metrics }, { "suites", list_suites },
+	{ "settings", list_settings },	     { "kernels", list_kernels }, { "labels", list_labels },
+	{ "experiments", list_experiments },
 };
 
-#define LISTS "workloads, metrics, suites, kernels, labels, experiments"
+#define LISTS "workloads, metrics, suites, settings, kernels, labels, experiments"
 
 static int no_such_list(const char *word, struct error *e)
 {
@@ -349,7 +405,8 @@ int cmd_list(int argc, char **argv)
 			"  workloads    with their parameters: what -w takes\n"
 			"  metrics      what each workload tells: what -m takes\n"
 			"  suites       lists of workloads: what -s takes\n"
-			"  kernels      installed here and in the cache: what `kdelta vm` boots\n"
+			"  settings     of the machine: what --set takes\n"
+			"  kernels      running, installed, in the cache: what `kdelta vm` boots\n"
 			"  labels       kernels that were measured, the latest first\n"
 			"  experiments  commands that measured, the latest first",
 		.examples = "  kdelta list kernels --offered\n"

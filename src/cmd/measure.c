@@ -12,12 +12,15 @@
 int measure_prepare(struct measure *m, uint64_t default_time_ns, struct error *e)
 {
 	int r = agent_find(&m->agent, e);
+	size_t i;
 
 	if (!r)
 		r = agent_list(m->agent, &m->known, e);
 	if (!r)
 		r = work_make(&m->work, &m->known, m->specs.items, m->specs.n, m->suites.items,
 			      m->suites.n, e);
+	for (i = 0; i < m->sets.n && !r; i++)
+		r = sets_add(&m->work.sets, m->sets.items[i], &m->known, e);
 	if (r < 0)
 		return r;
 	if (m->invocations)
@@ -77,6 +80,24 @@ int measure_experiment(const struct measure *m, struct store *s, const struct st
 	return *ret_old ? 0 : store_experiment_begin(s, x, ret_id, e);
 }
 
+void measure_tell_sets(const struct measure *m, struct str *out)
+{
+	size_t n = sets_count(&m->work.sets, false), i, k, n_set;
+	struct arena arena = ARENA_INIT;
+	struct setting *set;
+
+	for (i = 0; i < n; i++) {
+		sets_choose(&m->work.sets, i, &arena, &set, &n_set);
+		if (n_set && !i)
+			str_printf(out, "Each point with %zu combination%s of settings:\n", n,
+				   n == 1 ? "" : "s");
+		for (k = 0; k < n_set; k++)
+			str_printf(out, "%s%s=%s%s", k ? " " : "  ", set[k].name, set[k].value,
+				   k + 1 < n_set ? "" : "\n");
+	}
+	arena_done(&arena);
+}
+
 static void word(struct str *out, const char *option, const char *value)
 {
 	str_printf(out, " %s ", option);
@@ -92,6 +113,8 @@ void measure_words(const struct measure *m, struct str *out)
 		word(out, "-w", m->specs.items[i]);
 	for (i = 0; i < m->suites.n; i++)
 		word(out, "-s", m->suites.items[i]);
+	for (i = 0; i < m->sets.n; i++)
+		word(out, "--set", m->sets.items[i]);
 	if (m->time_ns) {
 		unit_format_time_exact(m->time_ns, time, sizeof(time));
 		str_printf(out, " --time %s", time);
@@ -106,6 +129,7 @@ void measure_done(struct measure *m)
 {
 	option_list_done(&m->specs);
 	option_list_done(&m->suites);
+	option_list_done(&m->sets);
 	work_done(&m->work);
 	workload_list_done(&m->known);
 	free(m->agent);

@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 struct measure {
-	struct option_list specs, suites;
+	struct option_list specs, suites, sets;
 	const char *experiment, *subject, *store_path;
 	uint64_t time_ns; /* a boot's, all invocations together; 0: the default */
 	uint64_t invocations, heartbeat_ns;
@@ -30,6 +30,8 @@ struct measure {
 	 "what to run: NAME[:PARAM=VALUE[+VALUE...][,...]],\nor @FILE of such lines; again for more"}, \
 	{'s', "suite", OPTION_TEXTS, &(m)->suites, "NAME", NULL, 0, 0, \
 	 "a list of them (kdelta list suites)"}, \
+	{0, "set", OPTION_TEXTS, &(m)->sets, "NAME=VALUE", NULL, 0, 0, \
+	 "measure with this setting, or with each of\nNAME=VALUE+VALUE...; again for more"}, \
 	{'e', "experiment", OPTION_TEXT, &(m)->experiment, "NAME", NULL, 0, 0, \
 	 "add to this experiment, or begin it"}, \
 	{0, "subject", OPTION_TEXT, &(m)->subject, "WORDS", NULL, 0, 0, \
@@ -54,6 +56,8 @@ int measure_check_metrics(const struct measure *m, const struct option_list *met
 /* The experiment of that name, or a new one; *ret_old: it was there. */
 int measure_experiment(const struct measure *m, struct store *s, const struct store_experiment *x,
 		       char ret_id[ID_UUID_SIZE], bool *ret_old, struct error *e);
+/* What --dry-run tells of settings: a line for each combination, or nothing. */
+void measure_tell_sets(const struct measure *m, struct str *out);
 /* "-w pipe -s demo --time 10s ...": what makes a command repeat this one. */
 void measure_words(const struct measure *m, struct str *out);
 void measure_done(struct measure *m);

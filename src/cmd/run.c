@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -26,6 +27,7 @@ static int dry_run(const struct measure *m, const char *label)
 		str_printf(&out, "  %s%s%s\n", m->work.points.items[i].workload->name,
 			   *m->work.points.items[i].params ? " " : "",
 			   m->work.points.items[i].params);
+	measure_tell_sets(m, &out);
 	return cmd_print(&out, CMD_OK);
 }
 
@@ -56,6 +58,20 @@ static int report(const struct measure *m, struct store *s, const char *experime
 	str_done(&again);
 	str_done(&cmp);
 	return code;
+}
+
+/* A boot parameter wants a boot, which is not ours to make here. */
+static int no_boot_words(const struct measure *m, struct error *e)
+{
+	size_t i;
+
+	for (i = 0; i < m->work.sets.n; i++)
+		if (m->work.sets.axes[i].boot)
+			return error_set(e, EINVAL,
+					 "--set boot:%s: only kdelta vm can boot with it; here "
+					 "reboot, and give each its own label",
+					 m->work.sets.axes[i].names[0]);
+	return 0;
 }
 
 static int run(struct measure *m, const char *label, const struct report_options *ro)
@@ -114,6 +130,7 @@ int cmd_run(int argc, char **argv)
 			"are judged from what happened.",
 		.examples = "  kdelta run\n"
 			    "  kdelta run -e patch -l old -w pipe -w ctx:procs=2+8\n"
+			    "  kdelta run -w tcp --set net.ipv4.tcp_sack=1+0\n"
 			    "  kdelta run -n",
 	};
 	struct measure m = { .experiment = NULL };
@@ -141,7 +158,7 @@ int cmd_run(int argc, char **argv)
 		done = true;
 	}
 	if (!done && (uname(&u) < 0 || (label && image_label_check(label, &err) < 0) ||
-		      measure_prepare(&m, RUN_TIME_NS, &err) < 0 ||
+		      measure_prepare(&m, RUN_TIME_NS, &err) < 0 || no_boot_words(&m, &err) < 0 ||
 		      measure_check_metrics(&m, &ro.metrics, &err) < 0)) {
 		code = cmd_bad(&err);
 		done = true;

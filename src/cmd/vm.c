@@ -4,182 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/unit.h"
+#include "base/words.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/measure.h"
 #include "cmd/report.h"
+#include "cmd/vm_kernels.h"
 #include "plan/order.h"
-#include "vm/vm.h"
 
 #define VM_TIME_NS (7 * NSEC_PER_SEC)
 #define VM_BOOTS   4u
-
-struct vm_kernels {
-	struct kernel_spec *spec;
-	struct image *image;
-	struct campaign_kernel *kernel;
-	unsigned n;
-};
-
-/* The argument without its label: what the kernel came from. */
-static char *source_of(const struct kernel_spec *k)
-{
-	const char *prefix = k->source == KERNEL_DEBIAN ? "debian:" : "";
-
-	return mem_printf("%s%s%s%s", prefix, k->what, k->append ? ",append=" : "",
-			  k->append ? k->append : "");
-}
-
-static int on_download(void *arg, const char *what, uint64_t bytes, uint64_t of_bytes)
-{
-	const bool *quiet = arg;
-
-	if (!*quiet && isatty(STDERR_FILENO) == 1) {
-		fprintf(stderr, "\r\033[K%s: %llu of %llu MB", what,
-			(unsigned long long)(bytes / 1000000),
-			(unsigned long long)(of_bytes / 1000000));
-		if (of_bytes && bytes >= of_bytes)
-			fputs("\r\033[K", stderr);
-	} else if (!*quiet && of_bytes && bytes >= of_bytes) {
-		fprintf(stderr, "downloaded %s, %llu MB\n", what,
-			(unsigned long long)(of_bytes / 1000000));
-	}
-	return *cmd_stop() ? 1 : 0;
-}
-
-static int parse_kernels(struct vm_kernels *v, char **args, unsigned n, struct error *e)
-{
-	unsigned i, k;
-
-	v->spec = mem_array(n, sizeof(*v->spec));
-	v->image = mem_array(n, sizeof(*v->image));
-	v->kernel = mem_array(n, sizeof(*v->kernel));
-	for (i = 0; i < n; i++) {
-		v->image[i] = (struct image)IMAGE_INIT;
-		if (kernel_spec_parse(args[i], &v->spec[i], e) < 0)
-			return -EINVAL;
-		v->n++;
-		if (vm_check_append(v->spec[i].append, e) < 0)
-			return error_prefix(e, "%s", args[i]);
-		for (k = 0; k < i; k++)
-			if (v->spec[i].label && str_eq(v->spec[k].label, v->spec[i].label))
-				return error_set(e, EEXIST,
-						 "the label '%s' is given to two kernels",
-						 v->spec[i].label);
-	}
-	return 0;
-}
-
-static int open_kernels(struct vm_kernels *v, bool *quiet, struct error *e)
-{
-	CLEANUP_FREE const char **taken = mem_array(v->n, sizeof(*taken));
-	struct image_progress p = { .report = on_download, .arg = quiet };
-	unsigned i;
-
-	for (i = 0; i < v->n; i++) {
-		CLEANUP_FREE char *label = NULL;
-		int r = image_open(&v->spec[i], NULL, &p, &v->image[i], e);
-
-		if (!r)
-			r = image_check_bootable(&v->image[i], e);
-		if (r < 0)
-			return r;
-		label = v->spec[i].label ? mem_strdup(v->spec[i].label)
-					 : image_label_default(&v->spec[i], v->image[i].release);
-		taken[i] = image_label_unique(label, taken, i);
-		v->kernel[i].label = taken[i];
-		v->kernel[i].image = &v->image[i];
-		v->kernel[i].append = v->spec[i].append;
-		v->kernel[i].source = source_of(&v->spec[i]);
-	}
-	return 0;
-}
-
-static void kernels_done(struct vm_kernels *v)
-{
-	unsigned i;
-
-	for (i = 0; i < v->n; i++) {
-		free((char *)(uintptr_t)v->kernel[i].label);
-		free((char *)(uintptr_t)v->kernel[i].source);
-		image_done(&v->image[i]);
-		kernel_spec_done(&v->spec[i]);
-	}
-	free(v->spec);
-	free(v->image);
-	free(v->kernel);
-}
 
 static uint64_t cost_ns(const struct measure *m, const struct campaign_vm *cv, unsigned kernels)
 {
 	return (work_cost_ns(&m->work) + WORK_BOOT_NS) * kernels * cv->blocks;
 }
 
-/* Where a kernel would come from, without fetching it: a word in brackets. */
-static int whence(const struct kernel_spec *k, char *buf, size_t size, struct error *e)
-{
-	CLEANUP_FREE char *cache = image_cache_dir();
-	struct image_entry *list;
-	size_t n, i, len = strcspn(k->what, "=");
-	bool found = false;
-
-	if (k->source != KERNEL_DEBIAN) {
-		struct image img = IMAGE_INIT;
-		int r = image_open(k, NULL, NULL, &img, e);
-
-		if (!r)
-			r = image_check_bootable(&img, e);
-		image_done(&img);
-		*buf = '\0';
-		return r;
-	}
-	if (image_list(cache, true, &list, &n, e) < 0)
-		return -EIO;
-	for (i = 0; i < n && !found; i++) {
-		if (list[i].where == IMAGE_INSTALLED || strncmp(list[i].release, k->what, len) ||
-		    list[i].release[len])
-			continue;
-		found = true;
-		if (list[i].where == IMAGE_CACHED)
-			snprintf(buf, size, "  (in the cache)");
-		else
-			snprintf(buf, size, "  (to be downloaded, %llu MB)",
-				 (unsigned long long)(list[i].size / 1000000));
-	}
-	image_list_free(list, n);
-	if (!found)
-		return error_set(e, ENOENT,
-				 "debian:%s: apt does not offer it and it is not in the cache (see "
-				 "kdelta list kernels --offered)",
-				 k->what);
-	return 0;
-}
-
 static int dry_run(const struct measure *m, const struct campaign_vm *cv,
 		   const struct vm_kernels *v)
 {
-	CLEANUP_FREE struct order_boot *order = order_make(v->n, cv->blocks, cv->seed);
-	CLEANUP_FREE char *text = order_text(order, v->n, cv->blocks);
+	const struct sets *sets = &m->work.sets;
+	unsigned boots = (unsigned)sets_count(sets, true), total = v->n * boots, i;
+	CLEANUP_FREE struct order_boot *order = order_make(total, cv->blocks, cv->seed);
+	CLEANUP_FREE char *text = order_text(order, total, cv->blocks);
 	struct error err = ERROR_INIT;
+	struct arena arena = ARENA_INIT;
 	struct str out = STR_INIT;
 	char cost[40], from[80];
-	unsigned i;
 
-	unit_format_time(cost_ns(m, cv, v->n), cost, sizeof(cost));
-	str_printf(&out, "Would boot %u kernel%s, %u time%s each (%s), about %s.\n", v->n,
-		   v->n == 1 ? "" : "s", cv->blocks, cv->blocks == 1 ? "" : "s", text, cost);
-	for (i = 0; i < v->n; i++) {
-		if (whence(&v->spec[i], from, sizeof(from), &err) < 0) {
-			str_done(&out);
-			return cmd_bad(&err);
-		}
-		str_printf(&out, "  %c  %s%s\n", i < 26 ? (char)('A' + i) : '?', v->spec[i].text,
-			   from);
+	unit_format_time(cost_ns(m, cv, total), cost, sizeof(cost));
+	str_printf(&out, "Would boot %u kernel%s, %u time%s each (%s), about %s.\n", total,
+		   total == 1 ? "" : "s", cv->blocks, cv->blocks == 1 ? "" : "s", text, cost);
+	for (i = 0; i < total && !error_is_set(&err); i++) {
+		const char *words = sets_boot_words(sets, i % boots, &arena);
+
+		if (vm_kernels_whence(v, i / boots, from, sizeof(from), &err) < 0)
+			break;
+		str_printf(&out, "  %c  %s%s%s%s\n", i < 26 ? (char)('A' + i) : '?',
+			   v->spec[i / boots].text, *words ? "  with " : "", words, from);
 	}
 	str_printf(&out, "Each boot: %zu invocations of %zu point%s.\n", work_items(&m->work),
 		   m->work.points.n, m->work.points.n == 1 ? "" : "s");
@@ -187,11 +53,17 @@ static int dry_run(const struct measure *m, const struct campaign_vm *cv,
 		str_printf(&out, "  %s%s%s\n", m->work.points.items[i].workload->name,
 			   *m->work.points.items[i].params ? " " : "",
 			   m->work.points.items[i].params);
+	measure_tell_sets(m, &out);
+	arena_done(&arena);
+	if (error_is_set(&err)) {
+		str_done(&out);
+		return cmd_bad(&err);
+	}
 	return cmd_print(&out, CMD_OK);
 }
 
 /* The command that repeats this one, seed and all. */
-static void reproduce(const struct measure *m, const struct campaign_vm *cv,
+static void reproduce(const struct measure *m, const struct campaign_vm *cv, bool kvm,
 		      const struct vm_kernels *v, struct str *out)
 {
 	unsigned i;
@@ -203,7 +75,8 @@ static void reproduce(const struct measure *m, const struct campaign_vm *cv,
 		str_printf(out, " --cpus %u", cv->cpus);
 	if (cv->mem_mib != 512)
 		str_printf(out, " --mem %uMiB", cv->mem_mib);
-	if (strcmp(cv->cpu_model, "max") != 0) {
+	str_printf(out, " --accel %s", kvm ? "kvm" : "tcg");
+	if (cv->cpu_model) {
 		str_add(out, " --cpu ");
 		cmd_quote(out, cv->cpu_model);
 	}
@@ -211,10 +84,23 @@ static void reproduce(const struct measure *m, const struct campaign_vm *cv,
 		str_add(out, " --qemu ");
 		cmd_quote(out, cv->qemu);
 	}
+	if (v->qemu_args) {
+		str_add(out, " --qemu-args ");
+		cmd_quote(out, v->qemu_args);
+	}
+	if (v->tree) {
+		str_add(out, " --tree ");
+		cmd_quote(out, v->tree);
+	}
 	for (i = 0; i < v->n; i++) {
 		str_add_c(out, ' ');
 		cmd_quote(out, v->spec[i].text);
 	}
+}
+
+static int no_gate(struct error *e)
+{
+	return error_set(e, EINVAL, "--fail-on: emulated results have no verdict that could fail");
 }
 
 static uint64_t new_seed(void)
@@ -237,10 +123,10 @@ static int same_kernels(const struct dataset *d, const struct vm_kernels *v, con
 {
 	unsigned i;
 
-	for (i = 0; i < v->n && i < d->n_kernels; i++)
+	for (i = 0; i < v->total && i < d->n_kernels; i++)
 		if (!str_eq(d->kernels[i].label, v->kernel[i].label))
 			break;
-	if (i == v->n && i == d->n_kernels)
+	if (i == v->total && i == d->n_kernels)
 		return 0;
 	return error_set(e, EINVAL,
 			 "-e %s: it compares other kernels (%zu, the first '%s'): give the same in "
@@ -257,7 +143,7 @@ static void mark_done(const struct dataset *d, const struct vm_kernels *v,
 	for (b = 0; b < d->n_boots; b++)
 		for (i = 0; i < total && d->boots[b].state == DS_OK; i++)
 			if (order[i].block == d->boots[b].block &&
-			    order[i].kernel == d->boots[b].kernel && order[i].kernel < v->n)
+			    order[i].kernel == d->boots[b].kernel && order[i].kernel < v->total)
 				done[i] = true;
 }
 
@@ -291,9 +177,9 @@ static int resume(const struct measure *m, struct store *s, const struct vm_kern
 		cv->seed = d.experiments[0].seed;
 		if (cv->blocks < d.experiments[0].blocks)
 			cv->blocks = d.experiments[0].blocks;
-		order = order_make(v->n, cv->blocks, cv->seed);
-		ret->done = mem_array((size_t)v->n * cv->blocks, sizeof(*ret->done));
-		mark_done(&d, v, order, v->n * cv->blocks, ret->done);
+		order = order_make(v->total, cv->blocks, cv->seed);
+		ret->done = mem_array((size_t)v->total * cv->blocks, sizeof(*ret->done));
+		mark_done(&d, v, order, v->total * cv->blocks, ret->done);
 		cv->done = ret->done;
 	}
 	dataset_done(&d);
@@ -302,7 +188,8 @@ static int resume(const struct measure *m, struct store *s, const struct vm_kern
 
 /* Makes the experiment, or finds it and its place in the order, and runs what is left. */
 static int campaign(struct measure *m, struct campaign_vm *cv, const struct vm_kernels *v,
-		    struct campaign *c, struct campaign_tally *tally, struct error *e)
+		    const struct campaign_host *host, struct campaign *c,
+		    struct campaign_tally *tally, struct error *e)
 {
 	CLEANUP_FREE struct order_boot *order = NULL;
 	CLEANUP_FREE char *text = NULL;
@@ -314,9 +201,9 @@ static int campaign(struct measure *m, struct campaign_vm *cv, const struct vm_k
 
 	if (r < 0)
 		return r;
-	order = order_make(v->n, cv->blocks, cv->seed);
-	text = order_text(order, v->n, cv->blocks);
-	reproduce(m, cv, v, &words);
+	order = order_make(v->total, cv->blocks, cv->seed);
+	text = order_text(order, v->total, cv->blocks);
+	reproduce(m, cv, host->kvm, v, &words);
 	r = measure_experiment(
 		m, c->store,
 		&(struct store_experiment){ .name = m->experiment,
@@ -330,10 +217,10 @@ static int campaign(struct measure *m, struct campaign_vm *cv, const struct vm_k
 		r = store_experiment_extend(c->store, c->experiment, cv->blocks, text,
 					    str_get(&words), e);
 	str_done(&words);
-	steps = (work_items(&m->work) + 1) * v->n * cv->blocks;
+	steps = (work_items(&m->work) + 1) * v->total * cv->blocks;
 	if (!r) {
-		progress_start(&c->progress, m->quiet, steps, cost_ns(m, cv, v->n));
-		r = campaign_vm(c, cv, v->kernel, v->n, tally, e);
+		progress_start(&c->progress, m->quiet, steps, cost_ns(m, cv, v->total));
+		r = campaign_vm(c, cv, host, v->kernel, v->total, tally, e);
 		progress_end(&c->progress);
 	}
 	free(old.done);
@@ -348,28 +235,34 @@ static int vm(struct measure *m, struct campaign_vm *cv, const struct vm_kernels
 	struct store_selection sel = { &id, 1, NULL, 0 };
 	struct campaign_tally tally = { .boots_ok = 0 };
 	struct error err = ERROR_INIT;
-	char qemu[100];
+	struct campaign_host host;
 	int r, code;
 
 	c.agent_build_id = m->known.agent_build_id;
+	c.progress.on = !m->quiet;
 	/* Before there is an experiment that could never have a boot. */
-	r = vm_qemu_version(cv->qemu, qemu, sizeof(qemu), &err);
+	r = campaign_vm_prepare(&c, cv, v->kernel, v->total, &host, &err);
+	if (!r && ro->fail_on && !host.kvm)
+		r = no_gate(&err);
 	if (!r)
 		r = cmd_store(m->store_path, true, &c.store, &err);
 	if (!r)
-		r = campaign(m, cv, v, &c, &tally, &err);
+		r = campaign(m, cv, v, &host, &c, &tally, &err);
+	campaign_host_done(&host);
 	code = r < 0 ? cmd_bad(&err) : CMD_OK;
 	/* What was measured before it failed is as good as ever. */
 	if (r < 0 && !tally.boots_ok && !tally.boots_failed) {
 		store_close(c.store);
-		return code;
+		return *c.stop ? CMD_PARTIAL : code;
 	}
-	code = r < 0 || *c.stop || !campaign_complete(&tally) ? CMD_PARTIAL : CMD_OK;
+	code = r < 0 || *c.stop || v->skipped || !campaign_complete(&tally) ? CMD_PARTIAL : CMD_OK;
 	if (*c.stop)
 		fprintf(stderr, "kdelta: interrupted; what was measured is kept%s%s\n",
 			m->experiment ? ", the same command goes on with -e " : "",
 			m->experiment ? m->experiment : "");
-	if (!tally.ok && tally.boots_ok + tally.boots_failed + tally.boots_stopped) {
+	/* What was skipped has its reasons in the report. */
+	if (!tally.ok && !tally.skipped &&
+	    tally.boots_ok + tally.boots_failed + tally.boots_stopped) {
 		fputs("kdelta: nothing was measured: see the reasons above, and kdelta show LABEL "
 		      "--console\n",
 		      stderr);
@@ -388,20 +281,27 @@ int cmd_vm(int argc, char **argv)
 		.summary =
 			"Boots each kernel several times in QEMU, measures, and prints the comparison.",
 		.description =
-			"KERNEL is a bzImage or vmlinux, a kernel .deb, or debian:RELEASE (downloaded by\n"
-			"apt into a cache); then optionally ,append=WORDS for the kernel's command line,\n"
-			"which comes last and takes the rest. The first kernel is the base. Boots come in\n"
-			"blocks of one of each, in random order within a block.\n\n"
-			"Without KVM the guest's clock measures QEMU's emulation: the results have the\n"
-			"class \"emulated\", a ratio and an interval, and no verdict.",
+			"KERNEL is a bzImage or vmlinux, a kernel .deb, a build tree, running,\n"
+			"installed:RELEASE, debian:RELEASE (downloaded by apt into a cache), or\n"
+			"git:REV[,config=FILE] (built from the kernel tree in this folder); then\n"
+			"optionally ,append=WORDS for the kernel's command line, which comes last and\n"
+			"takes the rest. The first kernel is the base. Boots come in blocks of one of\n"
+			"each, in random order within a block.\n\n"
+			"With KVM results have the class \"kvm\". Without it the guest's clock measures\n"
+			"QEMU's emulation: the class is \"emulated\", with a ratio and an interval, and\n"
+			"no verdict.",
 		.examples =
 			"  kdelta vm -s demo debian:6.1.0-47-cloud-amd64 debian:6.1.0-57-cloud-amd64\n"
 			"  kdelta vm -w fork old=./bzImage.old new=./bzImage\n"
-			"  kdelta vm -w fork plain=./bzImage debug=./bzImage,append=slub_debug=FZPU",
+			"  kdelta vm -w fork plain=./bzImage debug=./bzImage,append=slub_debug=FZPU\n"
+			"  kdelta vm -w pipe git:HEAD~1 git:HEAD\n"
+			"  kdelta vm --set boot:mitigations=auto+off --set vm.swappiness=60+0 ./bzImage",
 	};
 	struct measure m = { .experiment = NULL };
 	struct report_options ro = REPORT_OPTIONS_INIT;
-	struct campaign_vm cv = { .cpu_model = "max" };
+	struct campaign_vm cv = { .accel = "auto" };
+	struct vm_kernels v = { .n = 0 };
+	struct words args = { NULL, 0, 0 };
 	uint64_t boots = 0, seed = UINT64_MAX, cpus = 1, mem = 512u << 20;
 	const struct option table[] = {
 		{ 0, "boots", OPTION_UINT, &boots, "N", NULL, 1, 1000,
@@ -411,10 +311,16 @@ int cmd_vm(int argc, char **argv)
 		  "of the order of boots (default: a new one)" },
 		{ 0, "cpus", OPTION_UINT, &cpus, "N", NULL, 1, 255, "of a guest (default 1)" },
 		{ 0, "mem", OPTION_BYTES, &mem, "SIZE", NULL, 0, 0, "of a guest (default 512MiB)" },
+		{ 0, "accel", OPTION_CHOICE, &cv.accel, NULL, "auto|kvm|tcg", 0, 0,
+		  "what runs a guest (default auto: KVM if a boot\nwith it works, else TCG)" },
 		{ 0, "cpu", OPTION_TEXT, &cv.cpu_model, "MODEL", NULL, 0, 0,
-		  "QEMU's CPU model (default max)" },
+		  "QEMU's CPU model (default host with KVM, else max)" },
+		{ 0, "tree", OPTION_TEXT, &v.tree, "DIR", NULL, 0, 0,
+		  "kernel tree of git:REV (default: this folder)" },
 		{ 0, "qemu", OPTION_TEXT, &cv.qemu, "FILE", NULL, 0, 0,
 		  "the QEMU to use (default qemu-system-x86_64)" },
+		{ 0, "qemu-args", OPTION_TEXT, &v.qemu_args, "ARGS", NULL, 0, 0,
+		  "words to add to its command line; quotes hold\nspaces" },
 		{ 0, "boot-timeout", OPTION_TIME, &cv.boot_timeout_ns, "TIME", NULL, 0, 0,
 		  "to the first record (default 120s)" },
 		{ 0, "silence-timeout", OPTION_TIME, &cv.silence_timeout_ns, "TIME", NULL, 0, 0,
@@ -428,7 +334,6 @@ int cmd_vm(int argc, char **argv)
 		CMD_OPTIONS_END,
 	};
 	struct error err = ERROR_INIT;
-	struct vm_kernels v = { .n = 0 };
 	bool done;
 	int at, code = cmd_parse(&doc, table, argc, argv, &at, &done), r = 0;
 
@@ -442,9 +347,11 @@ int cmd_vm(int argc, char **argv)
 		r = error_set(&err, EINVAL, "vm wants kernels: kdelta vm OLD NEW (see --help)");
 	else if (cv.mem_mib < 64 || mem >> 20 > 1u << 20)
 		r = error_set(&err, ERANGE, "--mem: wanted 64MiB or more");
-	else if (ro.fail_on)
-		r = error_set(&err, EINVAL,
-			      "--fail-on: emulated results have no verdict that could fail");
+	else if (ro.fail_on && str_eq(cv.accel, "tcg"))
+		r = no_gate(&err);
+	if (!r && v.qemu_args && words_split(v.qemu_args, &args, &err) < 0)
+		r = error_prefix(&err, "--qemu-args");
+	cv.qemu_args = (const char *const *)args.items;
 	if (!r)
 		r = report_check(&ro, &err);
 	if (!r)
@@ -452,20 +359,26 @@ int cmd_vm(int argc, char **argv)
 	if (!r)
 		r = measure_check_metrics(&m, &ro.metrics, &err);
 	if (!r)
-		r = parse_kernels(&v, argv + at, (unsigned)(argc - at), &err);
+		r = vm_kernels_parse(&v, argv + at, (unsigned)(argc - at),
+				     sets_count(&m.work.sets, true), &err);
 	if (!r && m.dry_run) {
 		cv.blocks = boots ? (unsigned)boots : VM_BOOTS;
 		cv.seed = seed == UINT64_MAX ? new_seed() : seed;
 		code = dry_run(&m, &cv, &v);
 	}
 	if (!r && !m.dry_run)
-		r = open_kernels(&v, &m.quiet, &err);
+		r = vm_kernels_open(&v, &m.quiet, &err);
+	if (!r && !m.dry_run)
+		r = vm_kernels_cross(&v, &m.work.sets, &err);
 	if (r < 0)
 		code = cmd_bad(&err);
-	else if (!m.dry_run)
+	if (r < 0 && (v.skipped || *cmd_stop()))
+		code = CMD_PARTIAL;
+	if (!r && !m.dry_run)
 		code = vm(&m, &cv, &v, &ro);
 out:
-	kernels_done(&v);
+	vm_kernels_done(&v);
+	words_done(&args);
 	measure_done(&m);
 	report_options_done(&ro);
 	return code;

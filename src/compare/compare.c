@@ -388,6 +388,7 @@ int compare_make(const struct dataset *d, const struct compare_options *o, struc
 	copy_experiments(&w);
 	w.confounds = arena_array(&ret->arena, ret->n_kernels, sizeof(*w.confounds));
 	w.debugs = arena_array(&ret->arena, ret->n_kernels, sizeof(*w.debugs));
+	w.cputimes = arena_array(&ret->arena, ret->n_kernels, sizeof(*w.cputimes));
 	w.changed_boots = arena_array(&ret->arena, d->n_boots + 1, sizeof(bool));
 	w.changed_invocations = arena_array(&ret->arena, d->n_invocations + 1, sizeof(bool));
 	ret->rows = arena_array(&ret->arena, d->n_series + 1, sizeof(*ret->rows));

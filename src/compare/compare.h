@@ -47,6 +47,7 @@ enum compare_flag {
 	COMPARE_NO_SPREAD,   /* equal measured values and no known resolution. Blocks. */
 	COMPARE_CLOCKSOURCE, /* the clock source changed during an invocation. Blocks. */
 	COMPARE_SUSPENDED,   /* the machine slept during an invocation. Blocks. */
+	COMPARE_CPUTIME,     /* user or system time, which the two count differently. Blocks. */
 	COMPARE_FAILED,	     /* boots or invocations failed; blocks where Fisher's p <= .05 */
 	COMPARE_STEAL,	     /* over 1 % stolen: "can't tell" where that could have made the word */
 	COMPARE_CONFOUNDED,  /* an environment fact differs between the two */
@@ -55,6 +56,7 @@ enum compare_flag {
 	COMPARE_NOT_INTERLEAVED, /* the two were booted one after the other, or pooled */
 	COMPARE_DRIFT,		 /* trend over the boots: p < .05 and half the margin in all */
 	COMPARE_THROTTLED,	 /* a CPU quota held the measurement up */
+	COMPARE_SLOW_CLOCK,	 /* reading the clock takes a microsecond or more */
 	COMPARE_WARNED,		 /* the kernel warned */
 	COMPARE_BELOW,		 /* values at or below their overhead: below resolution */
 	COMPARE_BIMODAL,	 /* two modes, in the boots or inside most of them */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compare/internal.h"
+#include "model/derive.h"
 
 struct name {
 	const char *name;
@@ -127,15 +128,59 @@ static bool is_subject(const struct comparison *c, const char *name)
 	return false;
 }
 
-static void compare_fact(struct compare_work *w, struct arena *a, const struct name *name)
+/* Has `all` this item, in a list apart by commas (older kernels) or semicolons? */
+static bool has_item(const char *all, const char *item, size_t len)
+{
+	size_t n;
+
+	for (; *all; all += n + (all[n] != '\0')) {
+		all += strspn(all, " ");
+		n = strcspn(all, ",;");
+		if (n == len && !strncmp(all, item, len))
+			return true;
+	}
+	return false;
+}
+
+/* Does `b` say all that `a` says? What a kernel is not affected by, an older one may not know. */
+static bool says_all_of(const char *a, const char *b)
+{
+	static const char none[] = ": Not affected";
+	const size_t tail = sizeof(none) - 1;
+	size_t n;
+
+	for (; *a; a += n + (a[n] != '\0')) {
+		a += strspn(a, " ");
+		n = strcspn(a, ",;");
+		if (!has_item(b, a, n) && (n < tail || strncmp(a + n - tail, none, tail) != 0))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A newer kernel knows of more vulnerabilities, and words them anew: that follows from the kernel.
+ * What it does about one that both know is a matter of the environment.
+ */
+static enum compare_diff_class class_of(const struct name *name, const char *base, const char *new)
 {
 	static const enum compare_diff_class classes[] = {
 		[FACT_IDENTITY] = COMPARE_DIFF_IDENTITY,
 		[FACT_DERIVED] = COMPARE_DIFF_DERIVED,
 		[FACT_ENVIRONMENT] = COMPARE_DIFF_ENVIRONMENT,
 	};
+
+	if (str_starts(name->name, "vulnerability") &&
+	    (!base || !new || (says_all_of(base, new) && says_all_of(new, base))))
+		return COMPARE_DIFF_DERIVED;
+	return classes[name->class];
+}
+
+static void compare_fact(struct compare_work *w, struct arena *a, const struct name *name)
+{
 	struct comparison *c = w->c;
 	const char *base = values_of(w, a, 0, name), *new;
+	enum compare_diff_class class;
 	unsigned k;
 
 	for (k = 1; k < c->n_kernels; k++) {
@@ -148,10 +193,13 @@ static void compare_fact(struct compare_work *w, struct arena *a, const struct n
 		if (name->class == FACT_IDENTITY && (!base || is_in_header(&c->kernels[0], base)) &&
 		    (!new || is_in_header(&c->kernels[k], new)))
 			continue;
-		compare_add_difference(w, classes[name->class], k, name->name, base, new);
+		class = class_of(name, base, new);
+		compare_add_difference(w, class, k, name->name, base, new);
 		/* Unknown on one side is no difference that is known. */
-		if (name->class == FACT_ENVIRONMENT && base && new && !is_subject(c, name->name))
+		if (class == COMPARE_DIFF_ENVIRONMENT && base && new && !is_subject(c, name->name))
 			w->confounds[k] = true;
+		if (!strcmp(name->name, DERIVE_CPUTIME))
+			w->cputimes[k] = base && new;
 	}
 }
 

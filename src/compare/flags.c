@@ -10,6 +10,7 @@
 
 #define STEAL_SHARE  0.01
 #define SPREAD_ALPHA 0.01
+#define SLOW_NS	     1000 /* of one reading of the clock; a vDSO takes 20 to 100 */
 
 static const struct {
 	const char *name, *doc;
@@ -21,6 +22,7 @@ static const struct {
 	[COMPARE_NO_SPREAD] = { "no spread", "equal values and no known resolution", true },
 	[COMPARE_CLOCKSOURCE] = { "clocksource changed", "while it was measured", true },
 	[COMPARE_SUSPENDED] = { "suspended", "the machine slept while it was measured", true },
+	[COMPARE_CPUTIME] = { "cputime", "user and system time are counted differently", true },
 	[COMPARE_FAILED] = { "failed",
 			     "boots or invocations failed; without a verdict where one "
 			     "side failed more often (Fisher, p <= .05)",
@@ -36,6 +38,7 @@ static const struct {
 				      "one kernel's boots after the other's, or pooled", false },
 	[COMPARE_DRIFT] = { "drift", "a trend over the boots (taken out)", false },
 	[COMPARE_THROTTLED] = { "throttled", "held up by a CPU quota", false },
+	[COMPARE_SLOW_CLOCK] = { "slow clock", "reading it takes a microsecond or more", false },
 	[COMPARE_WARNED] = { "kernel warned", "see its log", false },
 	[COMPARE_BELOW] = { "below resolution", "values at or below their overhead", false },
 	[COMPARE_BIMODAL] = { "bimodal", "two modes: the mean is neither", false },
@@ -57,6 +60,19 @@ const char *compare_flag_doc(enum compare_flag flag)
 bool compare_flag_blocks(enum compare_flag flag)
 {
 	return flag < COMPARE_FLAGS && flags[flag].blocks;
+}
+
+static bool has_slow_clock(const struct ds_boot *b, const struct ds_invocation *v)
+{
+	const struct ds_fact *source = dataset_fact_of(b, FACT_BEFORE, "clocksource");
+
+	return dataset_usage_of(v, "clock_overhead_ns", 0) >= SLOW_NS ||
+	       (source && fact_clock_is_slow(source->value));
+}
+
+static bool is_cputime(const struct metric *m)
+{
+	return m->unit == UNIT_NS && (!strcmp(m->name, "user") || !strcmp(m->name, "system"));
 }
 
 /* What happened in and around the invocations that the row's values are from. */
@@ -83,6 +99,8 @@ static unsigned invocation_flags(const struct compare_work *w, size_t row,
 			f |= COMPARE_BIT(COMPARE_SUSPENDED);
 		if (dataset_usage_of(v, "throttled_count", 0) > 0)
 			f |= COMPARE_BIT(COMPARE_THROTTLED);
+		if (has_slow_clock(b, v))
+			f |= COMPARE_BIT(COMPARE_SLOW_CLOCK);
 		if (v->kernel_warnings || b->kernel_warnings)
 			f |= COMPARE_BIT(COMPARE_WARNED);
 		if (w->changed_boots[boot] || w->changed_invocations[number])
@@ -184,6 +202,8 @@ void compare_flags(struct compare_work *w, size_t row, struct compare_pair *p)
 		f |= COMPARE_BIT(COMPARE_STEAL);
 	if (w->confounds[p->new])
 		f |= COMPARE_BIT(COMPARE_CONFOUNDED);
+	if (w->cputimes[p->new] && is_cputime(&r->metric))
+		f |= COMPARE_BIT(COMPARE_CPUTIME);
 	if (w->debugs[p->new])
 		f |= COMPARE_BIT(COMPARE_DEBUG);
 	if (!is_interleaved(w, row, p))

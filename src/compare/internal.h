@@ -35,6 +35,7 @@ struct compare_work {
 	size_t cap_rows, cap_differences, cap_failures, cap_fisher, cap_unmatched, cap_contexts;
 	bool *confounds;	   /* one a kernel: an environment fact differs from the base's */
 	bool *debugs;		   /* one a kernel: a debugging option differs from the base's */
+	bool *cputimes;		   /* one a kernel: it counts CPU time otherwise than the base */
 	bool *changed_boots;	   /* one a dataset boot: a fact changed during it */
 	bool *changed_invocations; /* the same around a dataset invocation */
 };

@@ -104,6 +104,24 @@ static const char *explain_pair(struct compare_work *w, const struct compare_row
 	return why;
 }
 
+/* Did the runner refuse histograms of this workload? */
+static bool was_refused(const struct compare_work *w, const struct compare_row *r, unsigned kernel)
+{
+	const struct dataset *d = w->d;
+	size_t i;
+
+	for (i = 0; i < d->n_invocations && r->metric.from == METRIC_FROM_QUANTILE; i++) {
+		const struct ds_invocation *v = &d->invocations[i];
+
+		if (compare_uses_boot(w, v->boot) &&
+		    w->kernel_of[d->boots[v->boot].kernel] == (int)kernel &&
+		    !strcmp(v->workload, r->workload) && !strcmp(v->params, r->params) &&
+		    dataset_usage_of(v, "refused_count", 0) > 0)
+			return true;
+	}
+	return false;
+}
+
 static const char *explain_missing(const struct compare_work *w, const struct compare_row *r,
 				   unsigned kernel)
 {
@@ -123,6 +141,8 @@ static const char *explain_missing(const struct compare_work *w, const struct co
 	}
 	if (skip)
 		return arena_printf(&w->c->arena, "skipped: %s", skip->reason);
+	if (was_refused(w, r, kernel))
+		return "refused: hardly longer than reading the clock takes";
 	if (!c->kernels[kernel].boots && c->kernels[kernel].failed)
 		return "all its boots failed";
 	return "not measured";

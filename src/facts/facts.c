@@ -18,6 +18,7 @@
 #define CPU    "/sys/devices/system/cpu"
 #define THP    "/sys/kernel/mm/transparent_hugepage"
 #define SYSCTL "/proc/sys"
+#define SCHED  "/sys/kernel/debug/sched"
 
 static const struct fact_row rows[] = {
 	{ "release", FACT_IDENTITY, fact_read_uname, "release" },
@@ -26,9 +27,17 @@ static const struct fact_row rows[] = {
 	{ "build_id", FACT_IDENTITY, fact_read_build_id, "/sys/kernel/notes" },
 	{ "cmdline", FACT_IDENTITY, fact_read_cmdline, "/proc/cmdline" },
 
+	{ "toolchain", FACT_DERIVED, fact_read_toolchain, "/proc/version" },
 	{ "preemption", FACT_DERIVED, fact_read_preemption, "/sys/kernel/debug/sched/preempt" },
 	{ "hz", FACT_DERIVED, fact_read_hz, NULL },
 	{ "highres_timers", FACT_DERIVED, fact_read_highres, NULL },
+	{ "sched_smt", FACT_DERIVED, fact_read_sched_smt, SCHED "/domains" },
+	/* What these are by default is a matter of the kernel, and most leave them so. */
+	{ "sched.slice_ns", FACT_DERIVED, fact_read_first,
+	  SCHED "/base_slice_ns|" SCHED "/min_granularity_ns|" SYSCTL
+		"/kernel/sched_min_granularity_ns" },
+	{ "sched.migration_cost_ns", FACT_DERIVED, fact_read_first,
+	  SCHED "/migration_cost_ns|" SYSCTL "/kernel/sched_migration_cost_ns" },
 	{ "debug.lockdep", FACT_DERIVED, fact_read_lockdep, "/proc/lockdep" },
 	{ "debug.slub", FACT_DERIVED, fact_read_slub, "/sys/kernel/slab/kmalloc-64" },
 	{ "lsm", FACT_DERIVED, fact_read_line, "/sys/kernel/security/lsm" },
@@ -47,9 +56,13 @@ static const struct fact_row rows[] = {
 	  "energy_performance_preference" },
 	{ "turbo", FACT_ENVIRONMENT, fact_read_turbo, CPU },
 	{ "cpuidle.driver", FACT_ENVIRONMENT, fact_read_line, CPU "/cpuidle/current_driver" },
+	{ "cpuidle.governor", FACT_ENVIRONMENT, fact_read_first,
+	  CPU "/cpuidle/current_governor|" CPU "/cpuidle/current_governor_ro" },
 	{ "smt.control", FACT_ENVIRONMENT, fact_read_line, CPU "/smt/control" },
 	{ "smt.active", FACT_ENVIRONMENT, fact_read_switch, CPU "/smt/active" },
 	{ "clocksource", FACT_ENVIRONMENT, fact_read_clocksource, NULL },
+	{ "sched_ext", FACT_ENVIRONMENT, fact_read_sched_ext, "/sys/kernel/sched_ext" },
+	{ "cpus.present", FACT_ENVIRONMENT, fact_read_list, CPU "/present" },
 	{ "cpus.online", FACT_ENVIRONMENT, fact_read_list, CPU "/online" },
 	{ "cpus.isolated", FACT_ENVIRONMENT, fact_read_list, CPU "/isolated" },
 	{ "cpus.nohz_full", FACT_ENVIRONMENT, fact_read_list, CPU "/nohz_full" },
@@ -62,6 +75,7 @@ static const struct fact_row rows[] = {
 	{ "zswap", FACT_ENVIRONMENT, fact_read_line, "/sys/module/zswap/parameters/enabled" },
 	{ "thp.enabled", FACT_ENVIRONMENT, fact_read_choice, THP "/enabled" },
 	{ "thp.defrag", FACT_ENVIRONMENT, fact_read_choice, THP "/defrag" },
+	{ "thp.shmem", FACT_ENVIRONMENT, fact_read_choice, THP "/shmem_enabled" },
 	{ "ksm", FACT_ENVIRONMENT, fact_read_line, "/sys/kernel/mm/ksm/run" },
 	{ "aslr", FACT_ENVIRONMENT, fact_read_line, SYSCTL "/kernel/randomize_va_space" },
 	{ "autogroup", FACT_ENVIRONMENT, fact_read_switch,
@@ -72,11 +86,42 @@ static const struct fact_row rows[] = {
 	{ "cgroup.cpu_quota", FACT_ENVIRONMENT, fact_read_quota, NULL },
 	{ "cgroup.cpuset", FACT_ENVIRONMENT, fact_read_cpuset, NULL },
 	{ "cgroup.memory_limit", FACT_ENVIRONMENT, fact_read_memory_limit, NULL },
+	{ "offload", FACT_ENVIRONMENT, fact_read_offloads, "/sys/class/net" },
+	{ "mtu.lo", FACT_ENVIRONMENT, fact_read_line, "/sys/class/net/lo/mtu" },
+
+	/* Sysctls under their own names, and only such as have been there since 4.19. */
+	{ "kernel.sched_rt_runtime_us", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "kernel.sched_schedstats", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "kernel.timer_migration", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "kernel.watchdog", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.overcommit_memory", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.swappiness", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.dirty_ratio", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.dirty_bytes", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.dirty_background_ratio", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.dirty_background_bytes", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.dirty_expire_centisecs", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.dirty_writeback_centisecs", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.vfs_cache_pressure", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "vm.nr_hugepages", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.rmem_default", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.wmem_default", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.rmem_max", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.wmem_max", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.somaxconn", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.netdev_max_backlog", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.default_qdisc", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.core.bpf_jit_enable", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.ipv4.tcp_congestion_control", FACT_ENVIRONMENT, fact_read_sysctl, NULL },
+	{ "net.ipv4.tcp_rmem", FACT_ENVIRONMENT, fact_read_tcp_buffers, NULL },
+	{ "net.ipv4.tcp_wmem", FACT_ENVIRONMENT, fact_read_tcp_buffers, NULL },
+	{ "net.ipv4.tcp_mem", FACT_VOLATILE, fact_read_sysctl, NULL },
 
 	{ "clocksource.now", FACT_STATE, fact_read_clocksource, NULL },
 	{ "swap.used", FACT_STATE, fact_read_swap_used, NULL },
 	{ "cgroup.nr_throttled", FACT_STATE, fact_read_throttled, NULL },
 	{ "cpu.thermal_throttles", FACT_STATE, fact_read_thermal, CPU },
+	{ "oom_kills", FACT_STATE, fact_read_vmstat, "oom_kill" },
 	{ "tainted", FACT_STATE, fact_read_line, SYSCTL "/kernel/tainted" },
 	{ "kernel.warnings", FACT_STATE, fact_read_line, "/sys/kernel/warn_count" },
 	{ "kernel.oopses", FACT_STATE, fact_read_line, "/sys/kernel/oops_count" },
@@ -129,6 +174,63 @@ static char *line_or_put(struct collect *c, const struct fact_row *row)
 void fact_read_line(struct collect *c, const struct fact_row *row)
 {
 	CLEANUP_FREE char *s = line_or_put(c, row);
+
+	if (s)
+		fact_put(c, row, s, NULL);
+}
+
+void fact_read_first(struct collect *c, const struct fact_row *row)
+{
+	CLEANUP_FREE char *copy = mem_strdup(row->from);
+	CLEANUP_FREE char *value = NULL;
+	struct error e = ERROR_INIT;
+	char *rest = copy, *path;
+
+	/* Of several that are missing the first is named: where kernels have it today. */
+	while (!value && (path = strsep(&rest, "|"))) {
+		value = source_line(c->src, &e, "%s", path);
+		if (value && !*value) {
+			error_set(&e, ENODATA, "%s: empty", path);
+			free(value);
+			value = NULL;
+		}
+	}
+	fact_put(c, row, value, e.text);
+}
+
+/* Blanks between words are told as one each: "4096\t131072\t6291456". */
+char *fact_sysctl_or_put(struct collect *c, const struct fact_row *row)
+{
+	CLEANUP_FREE char *path = mem_printf(SYSCTL "/%s", row->name);
+	struct error e = ERROR_INIT;
+	char *s, *from, *to;
+
+	for (from = path + strlen(SYSCTL "/"); *from; from++)
+		if (*from == '.')
+			*from = '/';
+	s = source_line(c->src, &e, "%s", path);
+	if (s && !*s) {
+		error_set(&e, ENODATA, "%s: empty", path);
+		free(s);
+		s = NULL;
+	}
+	if (!s) {
+		fact_put_unknown(c, row, &e);
+		return NULL;
+	}
+	for (from = to = s; *from; from++) {
+		if (*from == '\t')
+			*from = ' ';
+		if (*from != ' ' || to[-1] != ' ')
+			*to++ = *from;
+	}
+	*to = '\0';
+	return s;
+}
+
+void fact_read_sysctl(struct collect *c, const struct fact_row *row)
+{
+	CLEANUP_FREE char *s = fact_sysctl_or_put(c, row);
 
 	if (s)
 		fact_put(c, row, s, NULL);

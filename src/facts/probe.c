@@ -114,15 +114,3 @@ void probe_diff(const struct probe_sample *before, const struct probe_sample *af
 	ret->clocksource_changed =
 		ret->have_clocksource && strcmp(before->clocksource, after->clocksource) != 0;
 }
-
-bool probe_clocksource_slow(const char *clocksource)
-{
-	static const char *const slow[] = { "hpet", "acpi_pm", "pit", "jiffies",
-					    "refined-jiffies" };
-	size_t i;
-
-	for (i = 0; clocksource && i < ARRAY_SIZE(slow); i++)
-		if (!strcmp(clocksource, slow[i]))
-			return true;
-	return false;
-}

@@ -56,7 +56,5 @@ struct probe_delta {
 void probe_read(const struct facts_source *src, struct probe_sample *ret);
 void probe_diff(const struct probe_sample *before, const struct probe_sample *after,
 		struct probe_delta *ret);
-/* Is a clock source one that takes a microsecond or more to read (hpet, acpi_pm, jiffies ...)? */
-bool probe_clocksource_slow(const char *clocksource);
 
 #endif

@@ -14,7 +14,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define NOTES_MAX (1u << 20)
+#define NOTES_MAX   (1u << 20)
+#define VMSTAT_MAX  (1u << 16)
+#define DOMAINS_MAX 16 /* levels of scheduling domains; real machines have up to five */
 
 /* uname(2), which needs no file; in a tree of a test, the files that say the same. */
 static char *uname_field(const struct facts_source *src, const char *which, struct error *e)
@@ -49,6 +51,20 @@ void fact_read_cmdline(struct collect *c, const struct fact_row *row)
 	CLEANUP_FREE char *s = source_line(c->src, &e, "%s", row->from);
 
 	fact_put(c, row, s, e.text); /* an empty command line is one */
+}
+
+/* "Linux version RELEASE (user@host) (compiler, linker) #VERSION": what stands in the second. */
+void fact_read_toolchain(struct collect *c, const struct fact_row *row)
+{
+	struct error e = ERROR_INIT;
+	CLEANUP_FREE char *s = source_line(c->src, &e, "%s", row->from);
+	char *from = s ? strstr(s, ") (") : NULL, *to = from ? strstr(from, ") #") : NULL;
+
+	if (to)
+		*to = '\0';
+	else if (s)
+		error_set(&e, ENODATA, "%s: no compiler in it", row->from);
+	fact_put(c, row, to ? from + strlen(") (") : NULL, e.text);
 }
 
 void fact_read_build_id(struct collect *c, const struct fact_row *row)
@@ -133,6 +149,86 @@ void fact_read_highres(struct collect *c, const struct fact_row *row)
 		fact_put(c, row, NULL, "clock_getres failed");
 	else
 		fact_put(c, row, !t.tv_sec && t.tv_nsec == 1 ? "on" : "off", NULL);
+}
+
+/* What the scheduler's domains of a CPU are: debugfs since 5.13, a sysctl before. 0: none told. */
+static int find_smt_domain(const struct facts_source *src, const char *base, bool *ret_smt)
+{
+	int i;
+
+	*ret_smt = false;
+	for (i = 0; i < DOMAINS_MAX; i++) {
+		CLEANUP_FREE char *name = source_line(src, NULL, "%s/domain%d/name", base, i);
+
+		if (!name)
+			break;
+		*ret_smt |= !strcmp(name, "SMT");
+	}
+	return i;
+}
+
+/*
+ * With threads of one core online, a kernel that has CONFIG_SCHED_SMT has a domain for them.
+ * Without such threads only its configuration could tell.
+ */
+void fact_read_sched_smt(struct collect *c, const struct fact_row *row)
+{
+	struct cpulist cpus = CPULIST_INIT;
+	struct error e = ERROR_INIT;
+	uint64_t active = 0;
+	bool smt = false;
+	int n = 0;
+
+	if (source_cpus_allowed(c->src, &cpus, &e) == 0 && cpus.n) {
+		CLEANUP_FREE char *now = mem_printf("%s/cpu%u", row->from, cpus.cpu[0]);
+		CLEANUP_FREE char *before =
+			mem_printf("/proc/sys/kernel/sched_domain/cpu%u", cpus.cpu[0]);
+
+		n = find_smt_domain(c->src, now, &smt);
+		if (!n)
+			n = find_smt_domain(c->src, before, &smt);
+	}
+	cpulist_done(&cpus);
+	if (smt)
+		fact_put(c, row, "on", NULL);
+	else if (!n)
+		fact_put(c, row, NULL, "no scheduling domain of its CPU is told");
+	else if (source_u64(c->src, &active, &e, "/sys/devices/system/cpu/smt/active") < 0)
+		fact_put_unknown(c, row, &e);
+	else
+		fact_put(c, row, active ? "off" : NULL, "no two threads of one core are online");
+}
+
+/* A scheduler that was loaded as BPF, by the name that it gives itself. */
+void fact_read_sched_ext(struct collect *c, const struct fact_row *row)
+{
+	struct error e = ERROR_INIT;
+	CLEANUP_FREE char *state = source_line(c->src, &e, "%s/state", row->from);
+	CLEANUP_FREE char *ops = source_line(c->src, NULL, "%s/root/ops", row->from);
+
+	/* A kernel that cannot have one has none; without a /sys that cannot be said. */
+	if (!state && source_exists(c->src, row->from) == 0 &&
+	    source_exists(c->src, "/sys/kernel") == 1)
+		fact_put(c, row, "none", NULL);
+	else if (!state || !*state)
+		fact_put(c, row, NULL, state ? "empty" : e.text);
+	else if (!strcmp(state, "disabled"))
+		fact_put(c, row, "none", NULL);
+	else
+		fact_put(c, row, ops && *ops ? ops : state, NULL);
+}
+
+void fact_read_vmstat(struct collect *c, const struct fact_row *row)
+{
+	struct error e = ERROR_INIT;
+	CLEANUP_FREE char *text = NULL;
+	CLEANUP_FREE char *v = NULL;
+
+	if (source_text(c->src, "/proc/vmstat", VMSTAT_MAX, &text, &e) == 0)
+		v = source_field(text, row->from, ' ');
+	if (text && (!v || !*v))
+		error_set(&e, ENODATA, "/proc/vmstat: no '%s'", row->from);
+	fact_put(c, row, v && *v ? v : NULL, e.text);
 }
 
 void fact_read_lockdep(struct collect *c, const struct fact_row *row)

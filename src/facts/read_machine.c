@@ -303,23 +303,25 @@ static const char *no_meminfo(const struct collect *c)
 	return c->meminfo ? "/proc/meminfo: no such line" : c->no_meminfo.text;
 }
 
-/*
- * Kernels keep different amounts for themselves: rounded up to a quarter of the power of two
- * below, a machine has the same total under all of them.
- */
+uint64_t fact_round_memory(uint64_t bytes)
+{
+	uint64_t step = 1;
+
+	while (step <= bytes / 8)
+		step *= 2;
+	return (bytes + step - 1) / step * step;
+}
+
 void fact_read_memory_total(struct collect *c, const struct fact_row *row)
 {
-	uint64_t bytes, step = 1;
+	uint64_t bytes;
 	char text[32];
 
 	if (!meminfo(c, "MemTotal", &bytes) || !bytes || bytes > UINT64_MAX / 2) {
 		fact_put(c, row, NULL, no_meminfo(c));
 		return;
 	}
-	while (step <= bytes / 8)
-		step *= 2;
-	bytes = (bytes + step - 1) / step * step;
-	unit_format_bytes(bytes, text, sizeof(text));
+	unit_format_bytes(fact_round_memory(bytes), text, sizeof(text));
 	fact_put(c, row, text, NULL);
 }
 

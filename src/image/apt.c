@@ -179,37 +179,73 @@ int apt_list(struct apt_package **ret_list, size_t *ret_n, struct error *e)
 	return 0;
 }
 
+/* Where RELEASE stands in a package's name. */
+static const char *const package_names[][2] = { { PREFIX, "" },
+						{ PREFIX, "-unsigned" },
+						{ PREFIX "unsigned-", "" } };
+
+/* Adds what apt says of RELEASE's package of the `i`th kind of name, `version` or (NULL) all. */
+static int ask(size_t i, const char *release, const char *version, bool all,
+	       struct apt_package **list, size_t *n, size_t *cap, struct error *e)
+{
+	CLEANUP_FREE char *name =
+		mem_printf("%s%s%s%s%s", package_names[i][0], release, package_names[i][1],
+			   version ? "=" : "", version ? version : "");
+	const char *const argv[] = {
+		"apt-cache", "show", all ? "--all-versions" : "--no-all-versions", "--", name, NULL
+	};
+	struct proc_result res = { .status = -1 };
+	int r = query(argv, &res, e);
+
+	if (!r && !res.status)
+		apt_parse_show(res.out, list, n, cap);
+	proc_result_done(&res);
+	return r;
+}
+
 int apt_find(const char *release, const char *version, struct apt_package *ret_package,
 	     struct error *e)
 {
-	static const char *const names[][2] = { { PREFIX, "" },
-						{ PREFIX, "-unsigned" },
-						{ PREFIX "unsigned-", "" } };
-	size_t i, n = 0, cap = 0;
 	int r = 0;
 
-	for (i = 0; i < ARRAY_SIZE(names) && !n; i++) {
-		CLEANUP_FREE char *name =
-			mem_printf("%s%s%s%s%s", names[i][0], release, names[i][1],
-				   version ? "=" : "", version ? version : "");
-		const char *const argv[] = { "apt-cache", "show", "--no-all-versions",
-					     "--",	  name,	  NULL };
-		struct proc_result res = { .status = -1 };
+	for (size_t i = 0; i < ARRAY_SIZE(package_names) && !r; i++) {
 		struct apt_package *list = NULL;
+		size_t n = 0, cap = 0;
 
-		r = query(argv, &res, e);
-		if (!r && !res.status)
-			apt_parse_show(res.out, &list, &n, &cap);
-		proc_result_done(&res);
-		if (n) {
+		r = ask(i, release, version, false, &list, &n, &cap, e);
+		if (!r && n) {
 			*ret_package = list[0];
 			list[0] = (struct apt_package){ .size = 0 };
+			r = 1;
 		}
 		apt_list_free(list, n);
-		if (r < 0)
-			return r;
 	}
-	return n > 0;
+	return r;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct apt_package *x = a, *y = b;
+
+	return str_version_cmp(y->version, x->version);
+}
+
+char *apt_versions(const char *release)
+{
+	struct apt_package *list = NULL;
+	struct str out = STR_INIT;
+	size_t n = 0, cap = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(package_names); i++)
+		if (ask(i, release, NULL, true, &list, &n, &cap, NULL) < 0)
+			break;
+	if (n)
+		qsort(list, n, sizeof(*list), newest_first);
+	for (i = 0; i < n; i++)
+		if (!i || !str_eq(list[i - 1].version, list[i].version))
+			str_printf(&out, "%s%s", i ? ", " : "", list[i].version);
+	apt_list_free(list, n);
+	return n ? str_take(&out) : NULL;
 }
 
 struct download {

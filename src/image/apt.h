@@ -32,6 +32,11 @@ int apt_list(struct apt_package **ret_list, size_t *ret_n, struct error *e);
 /* 1: found; 0: not offered; -ENOSYS: no apt on this machine. `version` may be NULL. */
 int apt_find(const char *release, const char *version, struct apt_package *ret_package,
 	     struct error *e);
+/*
+ * The versions of a release that can be downloaded, "a, b", the newest first; NULL if there is
+ * none, and without apt. The caller frees.
+ */
+char *apt_versions(const char *release);
 /* Downloads into the folder `dir`, which holds nothing else. `progress` may be NULL. */
 int apt_download(const struct apt_package *package, const char *dir,
 		 const struct image_progress *progress, struct error *e);

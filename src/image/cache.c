@@ -169,10 +169,9 @@ void cache_scratch_remove(const char *path)
 }
 
 int cache_add(const char *dir, const char *from, const char *package, const char *version,
-	      const char *sha256, struct error *e)
+	      const char *sha256, char **ret_path, struct error *e)
 {
 	struct str to = STR_INIT;
-	int r = 0;
 
 	str_printf(&to, "%s/%s_", dir, package);
 	for (; *version; version++) {
@@ -182,8 +181,12 @@ int cache_add(const char *dir, const char *from, const char *package, const char
 			str_add_c(&to, *version);
 	}
 	str_printf(&to, "_%s.deb", sha256);
-	if (rename(from, str_get(&to)) < 0)
-		r = error_errno(e, errno, "cannot store %s", str_get(&to));
-	str_done(&to);
-	return r;
+	if (rename(from, str_get(&to)) < 0) {
+		int r = error_errno(e, errno, "cannot store %s", str_get(&to));
+
+		str_done(&to);
+		return r;
+	}
+	*ret_path = str_take(&to);
+	return 0;
 }

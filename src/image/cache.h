@@ -29,8 +29,8 @@ int cache_read(const struct cache_entry *entry, char **ret_data, size_t *ret_len
  */
 int cache_scratch(const char *dir, char **ret_path, struct error *e);
 void cache_scratch_remove(const char *path);
-/* Moves the file at `from`, whose SHA-256 was checked, in under its name. */
+/* Moves the file at `from`, whose SHA-256 was checked, in under its name; the caller frees that. */
 int cache_add(const char *dir, const char *from, const char *package, const char *version,
-	      const char *sha256, struct error *e);
+	      const char *sha256, char **ret_path, struct error *e);
 
 #endif

@@ -96,8 +96,8 @@ static struct archive *tar_open(const struct member *m)
 	return a;
 }
 
-/* The next regular file with its name without "./"; 0 at the end. */
-static int tar_next(struct archive *a, const char **ret_name, struct error *e)
+/* The next regular file with its name without "./"; 0 at the end. `ret_size` may be NULL. */
+static int tar_next(struct archive *a, const char **ret_name, uint64_t *ret_size, struct error *e)
 {
 	struct archive_entry *entry;
 	const char *name, *why;
@@ -121,6 +121,8 @@ static int tar_next(struct archive *a, const char **ret_name, struct error *e)
 		while (*name == '.' || *name == '/')
 			name++;
 		*ret_name = name;
+		if (ret_size)
+			*ret_size = (uint64_t)archive_entry_size(entry);
 		return 1;
 	}
 }
@@ -153,7 +155,7 @@ static int read_control(const struct member *m, struct deb *d, struct error *e)
 	size_t len;
 	int r = a ? 0 : error_set(e, ENOMEM, "out of memory");
 
-	while (!r && (r = tar_next(a, &name, e)) > 0) {
+	while (!r && (r = tar_next(a, &name, NULL, e)) > 0) {
 		if (strcmp(name, "control")) {
 			r = 0;
 			continue;
@@ -197,7 +199,7 @@ static int read_tree(const struct member *m, size_t max, struct deb *d, struct e
 	int r = a ? 1 : error_set(e, ENOMEM, "out of memory");
 
 	while (r > 0 && !(d->kernel && d->config)) {
-		r = tar_next(a, &name, e);
+		r = tar_next(a, &name, NULL, e);
 		if (r <= 0)
 			break;
 		if (!d->kernel && is_kernel(name)) {
@@ -252,4 +254,38 @@ void deb_done(struct deb *deb)
 	free(deb->kernel);
 	free(deb->config);
 	*deb = (struct deb){ .kernel = NULL };
+}
+
+int deb_visit(const uint8_t *data, size_t len, const struct deb_visitor *v, struct error *e)
+{
+	struct member control = { NULL, 0 }, tree = { NULL, 0 };
+	struct archive *a;
+	const char *name;
+	uint64_t size;
+	int r;
+
+	if (!deb_is(data, len))
+		return error_set(e, EINVAL, "not a Debian package");
+	r = find_members(data, len, &control, &tree, e);
+	if (r < 0)
+		return r;
+	a = tar_open(&tree);
+	r = a ? 0 : error_set(e, ENOMEM, "out of memory");
+	while (!r && (r = tar_next(a, &name, &size, e)) > 0) {
+		CLEANUP_FREE uint8_t *file = NULL;
+		CLEANUP_FREE char *copy = NULL;
+		size_t n;
+
+		r = 0;
+		if (!v->want(v->arg, name, size))
+			continue;
+		copy = mem_strdup(name);
+		r = unpack_entry(a, v->max, &file, &n, e);
+		if (r < 0)
+			error_prefix(e, "%s", copy);
+		else
+			r = v->take(v->arg, copy, &file, n, e);
+	}
+	archive_read_free(a);
+	return r < 0 ? r : 0;
 }

@@ -31,4 +31,18 @@ bool deb_is(const uint8_t *data, size_t len); /* begins as an ar archive does */
 int deb_read(const uint8_t *data, size_t len, size_t max, struct deb *ret_deb, struct error *e);
 void deb_done(struct deb *deb);
 
+struct deb_visitor {
+	/* Shall this file, of `size` bytes, be unpacked? `name` is without a leading "./". */
+	bool (*want)(void *arg, const char *name, uint64_t size);
+	/*
+	 * Here it is. It may take `*data` (set to NULL then) to free it; a NUL stands behind.
+	 * 0: go on; 1: that was enough; or an error.
+	 */
+	int (*take)(void *arg, const char *name, uint8_t **data, size_t len, struct error *e);
+	void *arg;
+	size_t max; /* bytes of one file */
+};
+/* Goes once through the files of the package, in their order. 0 or an error, also of `take`. */
+int deb_visit(const uint8_t *data, size_t len, const struct deb_visitor *v, struct error *e);
+
 #endif

@@ -74,27 +74,47 @@ char *debian_close_releases(const char *release, const char *const *offered, siz
 	return str_take(&out);
 }
 
+/* "a, b", as apt_versions(). */
+static char *cached_versions(const struct fetch *f)
+{
+	struct str out = STR_INIT;
+
+	for (size_t i = 0; i < f->n_cached; i++) {
+		CLEANUP_FREE char *release = apt_release(f->cached[i].package);
+
+		if (str_eq(release, f->release))
+			str_printf(&out, "%s%s", out.len ? ", " : "", f->cached[i].version);
+	}
+	return out.len ? str_take(&out) : NULL;
+}
+
 static int not_offered(const struct fetch *f, const char *no_apt, struct error *e)
 {
 	CLEANUP_FREE const char **names = NULL;
 	CLEANUP_FREE char *close = NULL;
-	struct apt_package *list = NULL, other;
+	CLEANUP_FREE char *cached = f->version ? cached_versions(f) : NULL;
+	CLEANUP_FREE char *versions = f->version && !no_apt ? apt_versions(f->release) : NULL;
+	struct apt_package *list = NULL;
 	size_t n = 0, i;
 	int r;
 
+	if (no_apt && cached)
+		return error_set(e, ENOENT,
+				 "%s, and the cache %s has only %s: take one of these "
+				 "(debian:%s=VERSION), or give the path of a .deb",
+				 no_apt, f->cache_dir, cached, f->release);
 	if (no_apt)
 		return error_set(e, ENOENT,
 				 "%s, and the cache %s does not have it: give the path of a .deb, "
 				 "bzImage or vmlinux instead",
 				 no_apt, f->cache_dir);
-	if (f->version && apt_find(f->release, NULL, &other, NULL) > 0) {
-		r = error_set(e, ENOENT,
-			      "apt offers %s only in version %s, and the cache %s does not have "
-			      "this one: leave the version out, or give the path of a .deb",
-			      other.package, other.version, f->cache_dir);
-		apt_package_done(&other);
-		return r;
-	}
+	if (versions || cached)
+		return error_set(
+			e, ENOENT,
+			"not this version: apt offers %s, the cache %s has %s: take one of "
+			"these (debian:%s=VERSION), or give the path of a .deb",
+			versions ? versions : "none", f->cache_dir, cached ? cached : "none",
+			f->release);
 	r = apt_list(&list, &n, e);
 	if (r < 0)
 		return r;
@@ -151,7 +171,7 @@ static char *find_deb(const char *dir)
 }
 
 static int download_into(const struct fetch *f, const struct apt_package *p, const char *dir,
-			 char **ret_data, size_t *ret_len, struct error *e)
+			 char **ret_path, char **ret_data, size_t *ret_len, struct error *e)
 {
 	CLEANUP_FREE char *path = NULL, *data = NULL;
 	char hex[SHA256_HEX_SIZE];
@@ -171,7 +191,7 @@ static int download_into(const struct fetch *f, const struct apt_package *p, con
 				 "%s %s was downloaded with another SHA-256 than the package lists "
 				 "say: try again after apt-get update",
 				 p->package, p->version);
-	r = cache_add(f->cache_dir, path, p->package, p->version, hex, e);
+	r = cache_add(f->cache_dir, path, p->package, p->version, hex, ret_path, e);
 	if (r < 0)
 		return r;
 	*ret_data = data;
@@ -179,20 +199,31 @@ static int download_into(const struct fetch *f, const struct apt_package *p, con
 	return 0;
 }
 
-static int download(const struct fetch *f, const struct apt_package *p, char **ret_data,
-		    size_t *ret_len, struct error *e)
+static int download(const struct fetch *f, const struct apt_package *p, char **ret_path,
+		    char **ret_data, size_t *ret_len, struct error *e)
 {
 	CLEANUP_FREE char *dir = NULL;
 	int r = cache_scratch(f->cache_dir, &dir, e);
 
 	if (r < 0)
 		return r;
-	r = download_into(f, p, dir, ret_data, ret_len, e);
+	r = download_into(f, p, dir, ret_path, ret_data, ret_len, e);
 	cache_scratch_remove(dir);
 	return r;
 }
 
-static int fetch(const struct fetch *f, char **ret_data, size_t *ret_len, struct error *e)
+static int from_cache(const struct cache_entry *c, char **ret_path, char **ret_data,
+		      size_t *ret_len, struct error *e)
+{
+	int r = cache_read(c, ret_data, ret_len, e);
+
+	if (!r)
+		*ret_path = mem_strdup(c->path);
+	return r;
+}
+
+static int fetch(const struct fetch *f, char **ret_path, char **ret_data, size_t *ret_len,
+		 struct error *e)
 {
 	struct apt_package p = { .size = 0 };
 	struct error apt_error = ERROR_INIT;
@@ -202,17 +233,17 @@ static int fetch(const struct fetch *f, char **ret_data, size_t *ret_len, struct
 	if (r <= 0) {
 		c = find_cached(f, NULL, f->version, NULL);
 		if (c)
-			return cache_read(c, ret_data, ret_len, e);
+			return from_cache(c, ret_path, ret_data, ret_len, e);
 		if (r < 0 && r != -ENOSYS)
 			return error_set(e, -r, "%s", apt_error.text);
 		return not_offered(f, r < 0 ? apt_error.text : NULL, e);
 	}
 	c = find_cached(f, p.package, p.version, p.sha256);
-	r = c ? cache_read(c, ret_data, ret_len, NULL) : -ENOENT;
+	r = c ? from_cache(c, ret_path, ret_data, ret_len, NULL) : -ENOENT;
 	if (r == -EBADMSG)
 		unlink(c->path); /* apt has it: nobody needs to be asked */
 	if (r < 0)
-		r = download(f, &p, ret_data, ret_len, e);
+		r = download(f, &p, ret_path, ret_data, ret_len, e);
 	if (r < 0 && r != -ECANCELED) {
 		c = find_cached(f, NULL, f->version, NULL);
 		if (c && strcmp(c->version, p.version) && e &&
@@ -228,7 +259,7 @@ static int fetch(const struct fetch *f, char **ret_data, size_t *ret_len, struct
 }
 
 int debian_fetch(const char *what, const char *cache_dir, const struct image_progress *progress,
-		 char **ret_data, size_t *ret_len, struct error *e)
+		 char **ret_path, char **ret_data, size_t *ret_len, struct error *e)
 {
 	size_t n = strcspn(what, "=");
 	CLEANUP_FREE char *release = mem_strndup(what, n);
@@ -240,7 +271,7 @@ int debian_fetch(const char *what, const char *cache_dir, const struct image_pro
 
 	if (r < 0)
 		return r;
-	r = fetch(&f, ret_data, ret_len, e);
+	r = fetch(&f, ret_path, ret_data, ret_len, e);
 	cache_list_free(f.cached, f.n_cached);
 	return r;
 }

@@ -8,20 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/id.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "image/bzimage.h"
 #include "image/deb.h"
 #include "image/debian.h"
 #include "image/kconfig.h"
+#include "image/places.h"
 #include "image/sha256.h"
 #include "image/vmlinux.h"
 
 #define FILE_MAX    ((size_t)1 << 30)
 #define VMLINUX_MAX ((size_t)512 << 20)
+#define NOTES_MAX   ((size_t)1 << 20)
 #define UNAME_MAX   64u /* __NEW_UTS_LEN of the kernel */
 
 char *image_cache_dir(void)
@@ -139,39 +143,14 @@ static int take_bytes(const uint8_t *data, size_t len, struct image *img, struct
 	return r;
 }
 
-/* /boot/vmlinuz-R has /boot/config-R; a build tree's image has the .config it was made from. */
-static char *config_beside(const char *path)
-{
-	static const char *const in_tree[] = { "/arch/x86/boot/bzImage", "/vmlinux" };
-	CLEANUP_FREE char *real = realpath(path, NULL), *at = NULL;
-	struct stat image, config;
-	char *name, *text = NULL;
-
-	name = real ? strrchr(real, '/') : NULL;
-	if (!name)
-		return NULL;
-	if (str_starts(name, "/vmlinuz-") || str_starts(name, "/vmlinux-"))
-		at = mem_printf("%.*s/config-%s", (int)(name - real), real,
-				name + strlen("/vmlinuz-"));
-	for (size_t i = 0; i < ARRAY_SIZE(in_tree) && !at; i++)
-		if (str_ends(real, in_tree[i]))
-			at = mem_printf("%.*s/.config", (int)(strlen(real) - strlen(in_tree[i])),
-					real);
-	/* One that was edited after the build is not what the kernel was built with. */
-	if (!at || stat(path, &image) || stat(at, &config) || config.st_mtime > image.st_mtime ||
-	    file_read(at, KCONFIG_MAX, &text, NULL, NULL) < 0)
-		return NULL;
-	return text;
-}
-
 static int open_failed(const char *path, int err, struct error *e)
 {
 	if (err == ENOENT && isdigit((unsigned char)*path) && !strchr(path, '/'))
 		return error_set(e, err, "no such file (for Debian's kernel: debian:%s)", path);
 	if (err == ENOENT)
 		return error_set(e, err,
-				 "no such file; KERNEL is a path to a bzImage, vmlinux or .deb, or "
-				 "debian:RELEASE");
+				 "no such file; KERNEL is a path to a bzImage, vmlinux, .deb or "
+				 "build tree, or installed:RELEASE, running, debian:RELEASE");
 	if (err == EACCES)
 		return error_set(e, err,
 				 "this user may not read it: copy it as root, or have "
@@ -179,79 +158,198 @@ static int open_failed(const char *path, int err, struct error *e)
 	return error_errno(e, err, "cannot open it");
 }
 
-static int read_path(const char *path, char **ret_data, size_t *ret_len, struct error *e)
+/* A package stays open for its modules. */
+static int read_path(const char *path, struct image *img, char **ret_data, size_t *ret_len,
+		     struct error *e)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	int r;
 
 	if (fd < 0)
 		return open_failed(path, errno, e);
 	if (fstat(fd, &st) < 0)
 		return error_errno(e, errno, "cannot read it");
-	if (S_ISDIR(st.st_mode))
-		return error_set(e, EISDIR,
-				 "a folder; give the kernel in it (of a build tree: "
-				 "arch/x86/boot/bzImage)");
 	if (!S_ISREG(st.st_mode))
 		return error_set(e, EINVAL, "not a regular file");
-	return file_read_fd(fd, "reading it", FILE_MAX, ret_data, ret_len, e);
+	r = file_read_fd(fd, "reading it", FILE_MAX, ret_data, ret_len, e);
+	if (!r && deb_is((const uint8_t *)*ret_data, *ret_len)) {
+		img->modules_in = IMAGE_MODULES_DEB;
+		img->modules = mem_strdup(path);
+		img->modules_fd = fd;
+		fd = -1;
+	}
+	return r;
+}
+
+static int open_file(const char *path, struct image *img, struct error *e)
+{
+	CLEANUP_FREE char *data = NULL;
+	size_t len = 0;
+	int r = read_path(path, img, &data, &len, e);
+
+	return r < 0 ? r : take_bytes((const uint8_t *)data, len, img, e);
+}
+
+/* Empties the place. A configuration inside the kernel is more certain than one beside it. */
+static int open_place(struct place *p, struct image *img, struct error *e)
+{
+	int r = open_file(p->kernel, img, e);
+
+	if (!r && !img->config)
+		img->config = move(&p->config);
+	if (!r && img->modules_in == IMAGE_MODULES_NONE) {
+		img->modules_in = p->modules_in;
+		img->modules = move(&p->modules);
+	}
+	if (r < 0)
+		error_prefix(e, "%s", p->kernel);
+	place_done(p);
+	return r;
+}
+
+static int open_path(const char *path, struct image *img, struct error *e)
+{
+	struct stat st;
+	struct place p;
+	int r;
+
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		r = place_tree(path, &p, e);
+		return r < 0 ? r : open_place(&p, img, e);
+	}
+	r = open_file(path, img, e);
+	if (r < 0 || img->modules_in != IMAGE_MODULES_NONE)
+		return r;
+	place_around(path, &p);
+	if (!img->config)
+		img->config = move(&p.config);
+	img->modules_in = p.modules_in;
+	img->modules = move(&p.modules);
+	place_done(&p);
+	return 0;
+}
+
+static int open_installed(const char *release, struct image *img, struct error *e)
+{
+	struct place p;
+	int r = place_installed(release, &p, e);
+
+	return r < 0 ? r : open_place(&p, img, e);
+}
+
+/* What is installed under the running kernel's name may have come after the boot. */
+static int open_running(struct image *img, struct error *e)
+{
+	CLEANUP_FREE char *notes = NULL, *path = NULL;
+	char id[ID_BUILD_SIZE], why[300];
+	struct utsname u;
+	size_t n = 0;
+	bool known;
+	int r;
+
+	if (uname(&u) < 0)
+		return error_errno(e, errno, "uname");
+	path = place_image(u.release);
+	if (!path)
+		return error_set(e, ENOENT,
+				 "the kernel that runs, %s, is not installed here (in a container "
+				 "it is another system's): give its .deb, bzImage or build tree",
+				 u.release);
+	r = open_installed(u.release, img, e);
+	if (r < 0)
+		return r;
+	known = !file_read("/sys/kernel/notes", NOTES_MAX, &notes, &n, NULL) &&
+		!id_build_from_notes(notes, n, id);
+	if (image_matches(img, u.release, u.version, known ? id : NULL, why, sizeof(why)))
+		return 0;
+	return error_set(e, ESTALE,
+			 "%s is another kernel than the one that runs: the running one's %s; "
+			 "reboot into it, or write installed:%s for that file",
+			 path, why, u.release);
+}
+
+/* The package is opened again by its path: what is there then was checked when it was put there. */
+static int open_debian(const char *what, const char *cache_dir,
+		       const struct image_progress *progress, struct image *img, struct error *e)
+{
+	CLEANUP_FREE char *data = NULL, *path = NULL;
+	size_t len = 0;
+	int r = debian_fetch(what, cache_dir, progress, &path, &data, &len, e);
+
+	if (!r)
+		r = take_bytes((const uint8_t *)data, len, img, e);
+	if (r < 0)
+		return r;
+	img->modules_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (img->modules_fd >= 0) {
+		img->modules_in = IMAGE_MODULES_DEB;
+		img->modules = move(&path);
+	}
+	return 0;
 }
 
 static int open_spec(const struct kernel_spec *spec, const char *cache_dir,
 		     const struct image_progress *progress, struct image *img, struct error *e)
 {
-	CLEANUP_FREE char *data = NULL;
-	size_t len = 0;
-	int r = -EINVAL;
-
 	switch (spec->source) {
 	case KERNEL_FILE:
-		r = read_path(spec->what, &data, &len, e);
-		break;
+		return open_path(spec->what, img, e);
 	case KERNEL_DEBIAN:
-		r = debian_fetch(spec->what, cache_dir, progress, &data, &len, e);
+		return open_debian(spec->what, cache_dir, progress, img, e);
+	case KERNEL_INSTALLED:
+		return open_installed(spec->what, img, e);
+	case KERNEL_RUNNING:
+		return open_running(img, e);
+	case KERNEL_GIT:
 		break;
 	}
-	if (!r)
-		r = take_bytes((const uint8_t *)data, len, img, e);
-	if (!r && !img->config && spec->source == KERNEL_FILE)
-		img->config = config_beside(spec->what);
-	return r;
+	return error_set(e, ENOTSUP, "a commit is built before it is opened");
+}
+
+/* The rest of opening; `name` stands before an error. */
+static int finish(int r, const char *name, const char *source_text, struct image *img,
+		  struct error *e)
+{
+	if (r < 0) {
+		image_done(img);
+		error_prefix(e, "%s", name);
+		return r;
+	}
+	img->source_text = mem_strdup(source_text);
+	img->config_hash = kconfig_hash(img->config);
+	return 0;
 }
 
 int image_open(const struct kernel_spec *spec, const char *cache_dir,
 	       const struct image_progress *progress, struct image *ret_image, struct error *e)
 {
 	CLEANUP_FREE char *own_dir = cache_dir ? NULL : image_cache_dir();
+	CLEANUP_FREE char *name = kernel_spec_kernel(spec);
 	int r;
 
 	*ret_image = (struct image)IMAGE_INIT;
 	r = open_spec(spec, cache_dir ? cache_dir : own_dir, progress, ret_image, e);
-	if (r < 0) {
-		image_done(ret_image);
-		error_prefix(e, "%s%s", spec->source == KERNEL_DEBIAN ? "debian:" : "", spec->what);
-		return r;
-	}
-	ret_image->source_text = mem_strdup(spec->text);
-	ret_image->config_hash = kconfig_hash(ret_image->config);
-	return 0;
+	return finish(r, name, spec->text, ret_image, e);
+}
+
+int image_open_tree(const char *folder, const char *name, struct image *ret_image, struct error *e)
+{
+	struct place p;
+	int r;
+
+	*ret_image = (struct image)IMAGE_INIT;
+	r = place_tree(folder, &p, e);
+	if (!r)
+		r = open_place(&p, ret_image, e);
+	return finish(r, name, name, ret_image, e);
 }
 
 int image_open_bytes(const void *data, size_t len, const char *name, struct image *ret_image,
 		     struct error *e)
 {
-	int r;
-
 	*ret_image = (struct image)IMAGE_INIT;
-	r = take_bytes(data, len, ret_image, e);
-	if (r < 0) {
-		image_done(ret_image);
-		error_prefix(e, "%s", name);
-		return r;
-	}
-	ret_image->source_text = mem_strdup(name);
-	ret_image->config_hash = kconfig_hash(ret_image->config);
-	return 0;
+	return finish(take_bytes(data, len, ret_image, e), name, name, ret_image, e);
 }
 
 int image_check_bootable(const struct image *image, struct error *e)
@@ -296,7 +394,10 @@ void image_done(struct image *image)
 	free(image->package);
 	free(image->package_version);
 	free(image->sha256);
+	free(image->modules);
 	if (image->size)
 		mem_close_fd(&image->fd);
+	if (image->modules_in == IMAGE_MODULES_DEB)
+		mem_close_fd(&image->modules_fd);
 	*image = (struct image)IMAGE_INIT;
 }

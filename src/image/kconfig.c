@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "image/sha256.h"
@@ -67,4 +68,20 @@ int kconfig_from_vmlinux(const uint8_t *data, size_t len, char **ret_text, struc
 		return 0;
 	}
 	return error_set(e, ENOENT, "the kernel does not carry its configuration");
+}
+
+int kconfig_running(const char *root, const char *release, char **ret_text, struct error *e)
+{
+	CLEANUP_FREE char *own = mem_printf("%s/proc/config.gz", root);
+	CLEANUP_FREE char *installed = mem_printf("%s/boot/config-%s", root, release);
+	CLEANUP_FREE char *gz = NULL;
+	uint8_t *text;
+	size_t len, n;
+
+	if (file_read(own, KCONFIG_MAX, &gz, &len, NULL) == 0 &&
+	    unpack_stream((uint8_t *)gz, len, KCONFIG_MAX, &text, &n, NULL) == 0) {
+		*ret_text = (char *)text;
+		return 0;
+	}
+	return file_read(installed, KCONFIG_MAX, ret_text, NULL, e);
 }

@@ -24,5 +24,11 @@ char *kconfig_normalise(const char *text);
 char *kconfig_hash(const char *text);
 /* The configuration inside an unpacked kernel; -ENOENT when it has none. The caller frees. */
 int kconfig_from_vmlinux(const uint8_t *data, size_t len, char **ret_text, struct error *e);
+/*
+ * The configuration of the kernel that runs, which has the release `release`: its own word,
+ * ROOT/proc/config.gz, else ROOT/boot/config-RELEASE, which may be another build's. `root` is ""
+ * but in tests. -ENOENT: neither. The caller frees.
+ */
+int kconfig_running(const char *root, const char *release, char **ret_text, struct error *e);
 
 #endif

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/image.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "image/apt.h"
 #include "image/cache.h"
-
-#define BOOT "/boot"
+#include "image/places.h"
 
 struct entries {
 	struct image_entry *list;
@@ -26,25 +24,47 @@ static void add(struct entries *to, struct image_entry entry)
 	to->list[to->n++] = entry;
 }
 
+/* It is opened: whether what is installed is what runs cannot be told from its name. */
+static void add_running(struct entries *to)
+{
+	struct kernel_spec spec = { .source = KERNEL_RUNNING };
+	struct image img = IMAGE_INIT;
+	struct error why = ERROR_INIT;
+	struct image_entry entry = { .where = IMAGE_RUNNING };
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		return;
+	entry.release = mem_strdup(u.release);
+	spec.what = spec.text = (char[]){ "running" };
+	if (image_open(&spec, NULL, NULL, &img, &why) < 0) {
+		entry.why_not = mem_strdup(str_starts(why.text, "running: ")
+						   ? why.text + strlen("running: ")
+						   : why.text);
+	} else {
+		entry.kernel = mem_strdup(spec.what);
+		entry.size = img.size;
+	}
+	image_done(&img);
+	add(to, entry);
+}
+
 static void add_installed(struct entries *to)
 {
-	DIR *dir = opendir(BOOT);
-	struct dirent *entry;
+	size_t n, i;
+	char **list = place_releases(&n);
 
-	while (dir && (entry = readdir(dir))) {
+	for (i = 0; i < n; i++) {
+		CLEANUP_FREE char *path = place_image(list[i]);
 		struct stat st;
 
-		if (!str_starts(entry->d_name, "vmlinuz-") ||
-		    fstatat(dirfd(dir), entry->d_name, &st, 0) || !S_ISREG(st.st_mode))
-			continue;
-		add(to,
-		    (struct image_entry){ .where = IMAGE_INSTALLED,
-					  .release = mem_strdup(entry->d_name + strlen("vmlinuz-")),
-					  .kernel = mem_printf(BOOT "/%s", entry->d_name),
-					  .size = (uint64_t)st.st_size });
+		add(to, (struct image_entry){
+				.where = IMAGE_INSTALLED,
+				.release = list[i],
+				.kernel = mem_printf("installed:%s", list[i]),
+				.size = path && !stat(path, &st) ? (uint64_t)st.st_size : 0 });
 	}
-	if (dir)
-		closedir(dir);
+	free(list);
 }
 
 static int add_cached(struct entries *to, const char *cache_dir, struct error *e)
@@ -104,7 +124,7 @@ static int by_where(const void *a, const void *b)
 	r = str_version_cmp(x->release, y->release);
 	if (!r && x->version && y->version)
 		r = str_version_cmp(x->version, y->version);
-	return r ? r : strcmp(x->kernel, y->kernel);
+	return r || !x->kernel || !y->kernel ? r : strcmp(x->kernel, y->kernel);
 }
 
 int image_list(const char *cache_dir, bool offered, struct image_entry **ret_list, size_t *ret_n,
@@ -114,6 +134,7 @@ int image_list(const char *cache_dir, bool offered, struct image_entry **ret_lis
 	struct entries all = { NULL, 0, 0 };
 	int r;
 
+	add_running(&all);
 	add_installed(&all);
 	r = add_cached(&all, cache_dir ? cache_dir : own_dir, e);
 	if (!r && offered)
@@ -132,6 +153,8 @@ int image_list(const char *cache_dir, bool offered, struct image_entry **ret_lis
 const char *image_where_name(enum image_where where)
 {
 	switch (where) {
+	case IMAGE_RUNNING:
+		return "running";
 	case IMAGE_INSTALLED:
 		return "installed";
 	case IMAGE_CACHED:
@@ -147,6 +170,7 @@ void image_list_free(struct image_entry *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(list[i].release);
 		free(list[i].kernel);
+		free(list[i].why_not);
 		free(list[i].package);
 		free(list[i].version);
 	}

@@ -11,8 +11,15 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define APPEND ",append="
-#define FORMS  "a path to a bzImage, vmlinux or .deb, or debian:RELEASE, then optionally ,append=..."
+#define APPEND	  ",append="
+#define CONFIG	  ",config="
+#define DEBIAN	  "debian:"
+#define INSTALLED "installed:"
+#define GIT	  "git:"
+#define FILE_NAME 255u /* bytes of a file's name, and a release is a part of one */
+#define FORMS                                                                                      \
+	"a path to a bzImage, vmlinux, .deb or build tree, installed:RELEASE, running, "           \
+	"debian:RELEASE or git:REV, then optionally ,append=..."
 
 static bool is_word(char c)
 {
@@ -113,13 +120,46 @@ static int check_debian(const char *what, struct error *e)
 	return 0;
 }
 
-/* A name that could be a later form, not a path: "git:HEAD", "running". */
+/* installed:WHAT becomes a part of paths. */
+static int check_installed(const char *what, struct error *e)
+{
+	if (!*what || *what == '.' || strchr(what, '/') || strlen(what) > FILE_NAME)
+		return error_set(e, EINVAL,
+				 "not a release: write installed:RELEASE as `kdelta list kernels` "
+				 "shows it");
+	return 0;
+}
+
+/* git:REV[,config=FILE]: nothing that git could take for an option or for many commits. */
+static int parse_git(const char *text, struct kernel_spec *k, struct error *e)
+{
+	const char *config = strstr(text, CONFIG), *s;
+
+	k->what = config ? mem_strndup(text, (size_t)(config - text)) : mem_strdup(text);
+	if (config)
+		k->config = mem_strdup(config + strlen(CONFIG));
+	if (!*k->what || *k->what == '-')
+		return error_set(e, EINVAL, "no commit is named: write git:REV, as in git:HEAD~1");
+	if (strstr(k->what, ".."))
+		return error_set(e, EINVAL, "a range of commits: name one, as in git:HEAD~1");
+	for (s = k->what; *s; s++)
+		if (iscntrl((unsigned char)*s))
+			return error_set(e, EINVAL, "a control character in the commit's name");
+	s = strrchr(k->what, ',');
+	if (s && strchr(s, '='))
+		return error_set(e, EINVAL,
+				 "unknown option '%.*s': ,config= and ,append= are known",
+				 (int)strcspn(s + 1, "="), s + 1);
+	if (k->config && !*k->config)
+		return error_set(e, EINVAL, "config= wants a file");
+	return 0;
+}
+
+/* A name that could be a form of later versions, not a path: "rpm:6.1". */
 static bool looks_like_form(const char *what)
 {
 	size_t n = 0;
 
-	if (!strcmp(what, "running"))
-		return true;
 	while (islower((unsigned char)what[n]) || what[n] == '+' || what[n] == '-')
 		n++;
 	return n > 1 && what[n] == ':';
@@ -171,14 +211,26 @@ static int parse(const char *text, struct kernel_spec *k, struct error *e)
 	}
 	if (!*what)
 		return error_set(e, EINVAL, "no kernel is named; KERNEL is %s", FORMS);
-	if (str_starts(what, "debian:")) {
+	if (str_starts(what, DEBIAN)) {
 		k->source = KERNEL_DEBIAN;
-		k->what = mem_strdup(what + strlen("debian:"));
+		k->what = mem_strdup(what + strlen(DEBIAN));
 		return check_debian(k->what, e);
 	}
-	k->source = KERNEL_FILE;
+	if (access(what, F_OK) < 0) {
+		if (str_starts(what, GIT)) {
+			k->source = KERNEL_GIT;
+			return parse_git(what + strlen(GIT), k, e);
+		}
+		if (str_starts(what, INSTALLED)) {
+			k->source = KERNEL_INSTALLED;
+			k->what = mem_strdup(what + strlen(INSTALLED));
+			return check_installed(k->what, e);
+		}
+		if (!strcmp(what, "running"))
+			k->source = KERNEL_RUNNING;
+	}
 	k->what = mem_strdup(what);
-	return check_file(what, e);
+	return k->source == KERNEL_FILE ? check_file(what, e) : 0;
 }
 
 int kernel_spec_parse(const char *text, struct kernel_spec *ret_spec, struct error *e)
@@ -200,9 +252,22 @@ void kernel_spec_done(struct kernel_spec *spec)
 		return;
 	free(spec->label);
 	free(spec->what);
+	free(spec->config);
 	free(spec->append);
 	free(spec->text);
 	*spec = (struct kernel_spec){ .text = NULL };
+}
+
+char *kernel_spec_kernel(const struct kernel_spec *spec)
+{
+	static const char *const prefixes[] = { [KERNEL_FILE] = "",
+						[KERNEL_DEBIAN] = DEBIAN,
+						[KERNEL_INSTALLED] = INSTALLED,
+						[KERNEL_RUNNING] = "",
+						[KERNEL_GIT] = GIT };
+
+	return mem_printf("%s%s%s%s", prefixes[spec->source], spec->what,
+			  spec->config ? CONFIG : "", spec->config ? spec->config : "");
 }
 
 static bool is_taken(const char *label, const char *const *taken, size_t n)
@@ -229,12 +294,13 @@ char *image_label_default(const struct kernel_spec *spec, const char *release)
 	struct str label = STR_INIT;
 	const char *name, *s;
 
-	if (release) {
+	if (release && spec->source != KERNEL_GIT) {
 		str_add(&label, release);
 	} else if (spec->source == KERNEL_DEBIAN) {
 		str_add_n(&label, spec->what, strcspn(spec->what, "="));
 	} else {
-		name = strrchr(spec->what, '/');
+		/* Branches have slashes, too, and they tell them apart. */
+		name = spec->source == KERNEL_GIT ? NULL : strrchr(spec->what, '/');
 		name = name && name[1] ? name + 1 : spec->what;
 		for (s = name; *s; s++)
 			str_add_c(&label, is_word(*s) ? *s : '_');

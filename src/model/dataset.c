@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/derive.h"
 
 #define COPY(d, p, field) ((p)->field = arena_strdup(&(d)->arena, (p)->field))
 
@@ -300,6 +301,7 @@ void dataset_finish(struct dataset *d)
 				b->index++;
 		}
 	}
+	derive_facts(d);
 }
 
 void dataset_done(struct dataset *d)

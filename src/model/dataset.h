@@ -134,7 +134,10 @@ void dataset_invocation_fact(struct dataset *d, unsigned invocation, const struc
 void dataset_sample(struct dataset *d, unsigned invocation, const struct record_sample *s);
 void dataset_hist(struct dataset *d, unsigned invocation, const char *part, const char *name,
 		  const struct hist *h);
-/* Numbers the boots of each experiment by their start. Call once, when all is in. */
+/*
+ * Numbers the boots of each experiment by their start, and adds the facts that follow from a
+ * configuration (model/derive.h). Call once, when all is in.
+ */
 void dataset_finish(struct dataset *d);
 void dataset_done(struct dataset *d);
 

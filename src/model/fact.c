@@ -38,3 +38,15 @@ enum fact_when fact_when_parse(const char *s)
 {
 	return (enum fact_when)find(when_names, ARRAY_SIZE(when_names), s);
 }
+
+bool fact_clock_is_slow(const char *clocksource)
+{
+	static const char *const slow[] = { "hpet", "acpi_pm", "pit", "jiffies",
+					    "refined-jiffies" };
+	size_t i;
+
+	for (i = 0; clocksource && i < ARRAY_SIZE(slow); i++)
+		if (!strcmp(clocksource, slow[i]))
+			return true;
+	return false;
+}

@@ -15,6 +15,49 @@ const char *shape_name(enum shape s)
 	return s < ARRAY_SIZE(shape_names) ? shape_names[s] : "";
 }
 
+static const char *const need_names[] = { "loopback", "tmpdir", "shell", "root" };
+
+const char *need_name(enum need n)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(need_names); i++)
+		if ((unsigned)n == 1u << i)
+			return need_names[i];
+	return "";
+}
+
+static json_t *needs_encode(unsigned needs)
+{
+	json_t *j = json_array();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(need_names); i++)
+		if (needs & 1u << i)
+			json_array_append_new(j, json_str(need_names[i]));
+	return j;
+}
+
+/* A word of a newer agent is passed over: it checks its needs itself, and skips. */
+static int needs_decode(const json_t *j, unsigned *ret, struct error *e)
+{
+	size_t k, i;
+
+	*ret = 0;
+	if (j && !json_is_array(j))
+		return error_set(e, EINVAL, "\"needs\" is not an array");
+	for (k = 0; k < json_array_size(j); k++) {
+		const char *word = json_string_value(json_array_get(j, k));
+
+		if (!word)
+			return error_set(e, EINVAL, "\"needs\" holds what is no word");
+		for (i = 0; i < ARRAY_SIZE(need_names); i++)
+			if (!strcmp(word, need_names[i]))
+				*ret |= 1u << i;
+	}
+	return 0;
+}
+
 json_t *workload_info_encode(const struct workload_info *w)
 {
 	json_t *j = json_object();
@@ -26,6 +69,7 @@ json_t *workload_info_encode(const struct workload_info *w)
 	json_object_set_new(j, "doc", json_str(w->doc));
 	json_object_set_new(j, "shape", json_str(shape_name(w->shape)));
 	json_object_set_new(j, "placed", json_boolean(w->placed));
+	json_object_set_new(j, "needs", needs_encode(w->needs));
 	json_object_set_new(j, "params", param_encode_all(w->params));
 	json_object_set_new(j, "metrics", metric_encode_all(w->metrics));
 	return j;
@@ -50,6 +94,8 @@ static int decode_one(const json_t *j, struct arena *a, struct workload_info *w,
 	r = param_decode_all(json_object_get(j, "params"), a, &params, e);
 	if (!r)
 		r = metric_decode_all(json_object_get(j, "metrics"), a, &metrics, NULL, e);
+	if (!r)
+		r = needs_decode(json_object_get(j, "needs"), &w->needs, e);
 	if (r < 0)
 		return error_prefix(e, "workload %s", name);
 	w->name = arena_strdup(a, name);
@@ -93,7 +139,11 @@ int workload_list_decode(const json_t *j, struct workload_list *ret, struct erro
 			return r;
 		}
 	}
-	return 0;
+	r = setting_info_decode_all(json_object_get(j, "settings"), &ret->arena, &ret->settings,
+				    &ret->n_settings, e);
+	if (r < 0)
+		workload_list_done(ret);
+	return r;
 }
 
 const struct workload_info *workload_list_find(const struct workload_list *l, const char *name)

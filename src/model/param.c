@@ -47,7 +47,7 @@ static bool in_choices(const char *choices, const char *value)
 	return false;
 }
 
-static char *quoted(const char *value, struct arena *a)
+char *param_quoted(const char *value, struct arena *a)
 {
 	struct str b = STR_INIT;
 	char *s;
@@ -66,6 +66,11 @@ static char *quoted(const char *value, struct arena *a)
 	return s;
 }
 
+bool param_required(const struct param *p)
+{
+	return p->type == PARAM_TEXT && p->min > 0;
+}
+
 int param_check(const struct param *p, const char *value, struct arena *a, const char **ret_value,
 		uint64_t *ret_number, struct error *e)
 {
@@ -82,6 +87,8 @@ int param_check(const struct param *p, const char *value, struct arena *a, const
 		*ret_value = arena_strdup(a, value);
 		return 0;
 	case PARAM_TEXT:
+		if (param_required(p) && !*value)
+			return error_set(e, EINVAL, "the parameter '%s' must be given", p->name);
 		*ret_value = arena_strdup(a, value);
 		return 0;
 	case PARAM_UINT:
@@ -159,13 +166,6 @@ int args_parse(const struct param *params, const char *text, struct arena *a, st
 	ret->n = n;
 	ret->value = arena_array(a, n, sizeof(*ret->value));
 	ret->number = arena_array(a, n, sizeof(*ret->number));
-	for (i = 0; i < n; i++) {
-		int r = param_check(&params[i], params[i].def, a, &ret->value[i], &ret->number[i],
-				    e);
-
-		if (r < 0)
-			return error_prefix(e, "default");
-	}
 	while (text && *text) {
 		const char *name = NULL, *value = NULL;
 		int r = next_pair(&text, a, &name, &value, e);
@@ -184,6 +184,14 @@ int args_parse(const struct param *params, const char *text, struct arena *a, st
 		if (r < 0)
 			return r;
 	}
+	for (i = 0; i < n; i++) {
+		int r = given[i] ? 0
+				 : param_check(&params[i], params[i].def, a, &ret->value[i],
+					       &ret->number[i], e);
+
+		if (r < 0)
+			return param_required(&params[i]) ? r : error_prefix(e, "default");
+	}
 	return 0;
 }
 
@@ -195,7 +203,7 @@ char *args_canonical(const struct args *args, struct arena *a)
 
 	for (i = 0; i < args->n; i++)
 		str_printf(&b, "%s%s=%s", i ? "," : "", args->params[i].name,
-			   quoted(args->value[i], a));
+			   param_quoted(args->value[i], a));
 	s = arena_strdup(a, str_get(&b));
 	str_done(&b);
 	return s;

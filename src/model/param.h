@@ -10,6 +10,7 @@
 #define KDELTA_MODEL_PARAM_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,12 +28,13 @@ enum param_type {
 struct param {
 	const char *name; /* NULL ends a table */
 	enum param_type type;
-	const char *def;     /* default, as typed by a person */
-	uint64_t min, max;   /* of numbers; max 0: no upper limit */
-	uint64_t multiple;   /* of numbers: what it must be a multiple of; 0: anything */
+	const char *def; /* default, as typed by a person */
+	/* Of numbers; max 0: no upper limit. A text with min 1 must be given, and not be empty. */
+	uint64_t min, max;
 	const char *choices; /* PARAM_CHOICE: "same|spread|free" */
 	const char *sweep;   /* what a default run measures: "same+spread"; NULL: def alone */
 	const char *help;
+	uint64_t multiple; /* of numbers: what it must be a multiple of; 0: anything */
 };
 
 struct args {
@@ -56,6 +58,10 @@ const char *args_text(const struct args *args, const char *name);
 int param_check(const struct param *p, const char *value, struct arena *a, const char **ret_value,
 		uint64_t *ret_number, struct error *e);
 size_t param_count(const struct param *params);
+/* It has no default: see `min`. */
+bool param_required(const struct param *p);
+/* A value as it stands in a canonical text: in quotes where it needs them. */
+char *param_quoted(const char *value, struct arena *a);
 
 json_t *param_encode_all(const struct param *params);
 int param_decode_all(const json_t *array, struct arena *a, struct param **ret, struct error *e);

@@ -19,6 +19,10 @@ static int decode_item(const json_t *j, struct arena *a, struct plan_item *ret, 
 	ret->headline = json_opt_bool(j, "headline", false);
 	ret->implied = json_opt_bool(j, "implied", false);
 	ret->time_ns = json_opt_u64(j, "time_ns", PLAN_TIME_NS);
+	if (settings_decode(json_object_get(j, "settings"), a, &ret->settings, &ret->n_settings,
+			    e) < 0)
+		return -EINVAL;
+	settings_sort(ret->settings, ret->n_settings);
 	return 0;
 }
 
@@ -89,6 +93,9 @@ char *plan_encode(const struct plan *p)
 		json_object_set_new(o, "headline", json_boolean(it->headline));
 		json_object_set_new(o, "implied", json_boolean(it->implied));
 		json_object_set_new(o, "time_ns", json_u64(it->time_ns));
+		if (it->n_settings)
+			json_object_set_new(o, "settings",
+					    settings_encode(it->settings, it->n_settings));
 		json_array_append_new(items, o);
 	}
 	json_object_set_new(j, "items", items);

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "model/setting.h"
 
 struct plan_item {
 	const char *id;
@@ -21,6 +22,8 @@ struct plan_item {
 	bool headline;	    /* the workload's default point */
 	bool implied;	    /* asked for by a default: a skip of it does not count as partial */
 	uint64_t time_ns;   /* for measuring; warm-up comes on top */
+	struct setting *settings; /* the machine has while it runs; normal form, by name */
+	size_t n_settings;
 };
 
 struct plan {

@@ -140,11 +140,12 @@ static int add_point(const struct workload_info *w, const struct axis *axes, con
 		int r = param_check(&w->params[i], axes[i].value[at[i]], a, &args.value[i],
 				    &args.number[i], e);
 
-		if (!r)
+		if (!r && !param_required(&w->params[i]))
 			r = param_check(&w->params[i], w->params[i].def, a, &def, &unused, e);
 		if (r < 0)
 			return r;
-		if (strcmp(def, args.value[i]) != 0) {
+		/* What has no default: the first value that is given is the headline's. */
+		if (def ? strcmp(def, args.value[i]) != 0 : at[i] > 0) {
 			pt.headline = false;
 			pt.implied |= !axes[i].given;
 		}

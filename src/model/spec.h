@@ -23,7 +23,7 @@
 struct spec_point {
 	const struct workload_info *workload;
 	const char *params; /* canonical text */
-	bool headline;	    /* all parameters at their defaults */
+	bool headline;	    /* all parameters at their defaults; without one: the first given */
 	bool implied;
 };
 

@@ -10,8 +10,16 @@ static const char *const demo[] = {
 	"open_close", "pipe:place=same", "fork", "exec",  "ctx:procs=2,size=0,place=same",
 	NULL
 };
-static const char *const standard[] = { "nop",	"getppid", "read", "write", "stat", "open_close",
-					"pipe", "ctx",	   "fork", "exec",  NULL };
+static const char *const standard[] = {
+	"nop",	 "getppid", "read", "write",	   "stat", "open_close", "pipe",
+	"unix",	 "udp",	    "tcp",  "ring",	   "ctx",  "poll",	 "fork",
+	"vfork", "thread",  "exec", "posix_spawn", "sh",   "pagefault",	 NULL
+};
+static const char *const ipc[] = {
+	"nop", "pipe", "unix", "udp", "tcp", "ring", "ctx", "poll", NULL
+};
+static const char *const process[] = { "nop",	      "fork", "vfork",	   "thread", "exec",
+				       "posix_spawn", "sh",   "pagefault", NULL };
 static const char *const syscalls[] = { "nop",	"getppid",    "read", "write",
 					"stat", "open_close", NULL };
 
@@ -20,6 +28,8 @@ static const struct suite suites[] = {
 	  standard },
 	{ "demo", "one point of each, all on one CPU: seconds a boot", demo },
 	{ "syscall", "system calls alone", syscalls },
+	{ "ipc", "messages and switches between processes, many descriptors", ipc },
+	{ "process", "processes, threads and programs that start and end, page faults", process },
 };
 
 const struct suite *suite_all(size_t *ret_n)

@@ -98,7 +98,7 @@ int work_make(struct work *ret, const struct workload_list *known, const char *c
 
 size_t work_items(const struct work *w)
 {
-	return w->points.n * w->invocations;
+	return w->points.n * sets_count(&w->sets, false) * w->invocations;
 }
 
 void work_share(struct work *w, uint64_t budget_ns)
@@ -119,7 +119,7 @@ uint64_t work_cost_ns(const struct work *w)
 char *work_plan(const struct work *w, const char *boot, const char *class, const json_t *context,
 		struct plan *ret, struct error *e)
 {
-	size_t i, n = work_items(w);
+	size_t i, n = work_items(w), combos = sets_count(&w->sets, false);
 
 	memset(ret, 0, sizeof(*ret));
 	ret->boot = arena_strdup(&ret->arena, boot);
@@ -132,6 +132,8 @@ char *work_plan(const struct work *w, const char *boot, const char *class, const
 	ret->items = arena_array(&ret->arena, n, sizeof(*ret->items));
 	for (i = 0; i < n; i++) {
 		const struct spec_point *p = &w->points.items[i % w->points.n];
+		size_t at = i / w->points.n % combos, round = i / w->points.n / combos;
+		size_t combo = round % 2 ? combos - 1 - at : at;
 		char id[ID_UUID_SIZE];
 
 		if (id_uuid(id, e) < 0)
@@ -140,10 +142,12 @@ char *work_plan(const struct work *w, const char *boot, const char *class, const
 			.id = arena_strdup(&ret->arena, id),
 			.workload = arena_strdup(&ret->arena, p->workload->name),
 			.params = arena_strdup(&ret->arena, p->params),
-			.headline = p->headline,
+			.headline = p->headline && !combo,
 			.implied = p->implied,
 			.time_ns = w->time_ns,
 		};
+		sets_choose(&w->sets, combo, &ret->arena, &ret->items[i].settings,
+			    &ret->items[i].n_settings);
 	}
 	return plan_encode(ret);
 }
@@ -152,6 +156,7 @@ void work_done(struct work *w)
 {
 	if (!w)
 		return;
+	sets_done(&w->sets);
 	arena_done(&w->arena);
 	memset(w, 0, sizeof(*w));
 }

@@ -15,10 +15,12 @@
 #include "model/info.h"
 #include "model/plan.h"
 #include "model/spec.h"
+#include "plan/set.h"
 
 struct work {
 	struct arena arena;
 	struct spec_points points;
+	struct sets sets;     /* settings: each point is measured with each combination */
 	unsigned invocations; /* of each point in a boot, as fresh processes */
 	uint64_t time_ns;     /* of measuring, each invocation */
 	uint64_t heartbeat_ns;
@@ -42,7 +44,11 @@ void work_share(struct work *w, uint64_t budget_ns);
 /* What one boot's invocations take together. */
 uint64_t work_cost_ns(const struct work *w);
 size_t work_items(const struct work *w);
-/* The agent's plan of one boot: new ids, one round of all points after the other. */
+/*
+ * The agent's plan of one boot: new ids, one round of all points after the other. With settings a
+ * round has all points with one combination, then all with the next; every other round goes through
+ * the combinations backwards, so that least is changed and no combination is always the first.
+ */
 char *work_plan(const struct work *w, const char *boot, const char *class, const json_t *context,
 		struct plan *ret, struct error *e);
 void work_done(struct work *w);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/derive.h"
 #include "render/internal.h"
 
 #define ID_SHOWN   12
@@ -154,6 +155,8 @@ static void add_difference(const struct comparison *c, const struct compare_diff
 		str_printf(&b, "%s %s: %s in %s, %s in %s", compare_diff_class_name(d->class),
 			   d->name, d->base ? d->base : "unknown", base,
 			   d->new ? d->new : "unknown", new);
+		if (!strcmp(d->name, DERIVE_CPUTIME) && d->base && d->new)
+			str_add(&b, "; user and system times cannot be compared");
 		break;
 	case COMPARE_DIFF_CHANGED:
 		str_printf(&b, "changed during a boot of %s: %s from %s to %s", new, d->name,

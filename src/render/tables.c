@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "render/internal.h"
+
+/* A longer value (a command line) is cut in its middle; its end may be what tells two apart. */
+#define VALUE_WIDTH 24u
 
 /* Length of the first "NAME=VALUE" of a list of parameters; a value in quotes may hold ','. */
 static size_t param_len(const char *s)
@@ -90,6 +94,32 @@ static void add_word(struct str *b, const char *sep, const char *s, size_t n)
 	str_add_n(b, s, n);
 }
 
+static bool continues(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* "NAME=VALUE"; of a setting without the "set:" that keeps it apart in the key. */
+static void add_param(struct str *b, const char *sep, const char *p, size_t n, size_t width)
+{
+	size_t skip = n > 4 && !strncmp(p, "set:", 4) ? 4 : 0;
+	size_t value = strcspn(p, "=") + 1, head = value + width / 2 + 2, tail;
+
+	if (n <= value + width) {
+		add_word(b, sep, p + skip, n - skip);
+		return;
+	}
+	tail = n - (width - 3 - (head - value));
+	/* Not within a character. */
+	while (continues(p[head]))
+		head--;
+	while (tail < n && continues(p[tail]))
+		tail++;
+	add_word(b, sep, p + skip, head - skip);
+	str_add(b, "...");
+	str_add_n(b, p + tail, n - tail);
+}
+
 /* lmbench's way to write a point of ctx: "2p/16KiB", 0 bytes as "0K". */
 static bool add_ctx_point(const char *params, struct str *b)
 {
@@ -108,7 +138,7 @@ static bool add_ctx_point(const char *params, struct str *b)
 }
 
 static const char *row_name(struct arena *a, const struct comparison *c, const struct table *t,
-			    const struct common *common, const struct compare_row *r)
+			    const struct common *common, const struct compare_row *r, size_t width)
 {
 	struct str b = STR_INIT, safe = STR_INIT;
 	const char *p, *ret;
@@ -130,7 +160,7 @@ static const char *row_name(struct arena *a, const struct comparison *c, const s
 		if (name == 5 && !strncmp(p, "place", 5))
 			add_word(&b, " ", p + 6, n - 6);
 		else
-			add_word(&b, " ", p, n);
+			add_param(&b, " ", p, n, width);
 	}
 	add_word(&b, " ", r->part, strlen(r->part));
 	if (!common->metric)
@@ -182,7 +212,7 @@ static const char *make_title(struct arena *a, const struct comparison *c, const
 	for (p = r->params; *p; p += n + (p[n] == ',')) {
 		n = param_len(p);
 		if (is_common(c, t, p, strcspn(p, "=")))
-			add_word(&b, ", ", p, n);
+			add_param(&b, ", ", p, n, VALUE_WIDTH);
 	}
 	str_add(&b, " - ");
 	if (common->metric)
@@ -220,6 +250,34 @@ static void set_scale(const struct comparison *c, struct table *t)
 	unit_scale(m->unit, m->per, n ? exp(sum / (double)n) : 0, &t->scale);
 }
 
+/* Do two look alike that are not? */
+static bool some_alike(const struct table *t, const char *const *full)
+{
+	size_t i, k;
+
+	for (i = 0; i < t->n; i++)
+		for (k = i + 1; k < t->n; k++)
+			if (!strcmp(t->names[i], t->names[k]) && strcmp(full[i], full[k]) != 0)
+				return true;
+	return false;
+}
+
+/* Values are cut as far as all can still be told apart. */
+static void set_names(struct arena *a, const struct comparison *c, struct table *t,
+		      const struct common *common)
+{
+	const char **full = arena_array(a, t->n, sizeof(*full));
+	size_t i, width = VALUE_WIDTH;
+
+	for (i = 0; i < t->n; i++)
+		full[i] = row_name(a, c, t, common, &c->rows[t->rows[i]], SIZE_MAX / 2);
+	do {
+		for (i = 0; i < t->n; i++)
+			t->names[i] = row_name(a, c, t, common, &c->rows[t->rows[i]], width);
+		width += width / 2;
+	} while (some_alike(t, full));
+}
+
 void tables_make(const struct comparison *c, struct tables *ret)
 {
 	size_t i, k;
@@ -247,8 +305,7 @@ void tables_make(const struct comparison *c, struct tables *ret)
 
 		set_scale(c, t);
 		t->title = make_title(&ret->arena, c, t, &common);
-		for (i = 0; i < t->n; i++)
-			t->names[i] = row_name(&ret->arena, c, t, &common, &c->rows[t->rows[i]]);
+		set_names(&ret->arena, c, t, &common);
 	}
 }
 

@@ -175,8 +175,10 @@ void text_tables(const struct comparison *c, const struct render_options *o,
 			g.width[P] = 0;
 		if (o->width && grid_width(&g) > o->width)
 			g.width[CV] = 0;
-		str_printf(out, "\n%s\n", t->title);
-		str_add_pad(out, '-', str_width(t->title));
+		str_add_c(out, '\n');
+		text_wrap(out, "", "  ", t->title, o->width);
+		k = str_width(t->title);
+		str_add_pad(out, '-', o->width && k > o->width ? o->width : k);
 		str_add_c(out, '\n');
 		grid_print(&g, out);
 		arena_done(&g.arena);

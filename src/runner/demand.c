@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "runner/demand.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "facts/limits.h"
 #include "runner/internal.h"
-
-/* An address is there exactly when it can be bound. */
-static bool loopback_up(void)
-{
-	struct sockaddr_in v4 = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	CLEANUP_CLOSE int a = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	CLEANUP_CLOSE int b = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	return (a >= 0 && !bind(a, (struct sockaddr *)&v4, sizeof(v4))) ||
-	       (b >= 0 && !bind(b, (struct sockaddr *)&v6, sizeof(v6)));
-}
+#include "workload/kit.h"
 
 static int too_little(char *why, size_t size, const char *what, uint64_t want, uint64_t have,
 		      const char *hint)
@@ -62,7 +47,7 @@ int demand_check(const struct workload *w, const struct args *args, char *why, s
 
 	if (!tmp || !*tmp)
 		tmp = "/tmp";
-	if ((w->needs & NEED_LOOPBACK) && !loopback_up()) {
+	if ((w->needs & NEED_LOOPBACK) && !kit_loopback_up()) {
 		snprintf(why, size, "loopback is down: `ip link set lo up`");
 		return -ENOTSUP;
 	}

@@ -44,6 +44,7 @@ struct shared {
 	_Atomic uint32_t worded;      /* `reason` is complete */
 	_Atomic int32_t sample_index; /* -1: calibration, warm-up */
 	_Atomic uint64_t n;
+	_Atomic uint32_t clocked; /* run_clock_ns() was called */
 	char reason[600];
 	char phase[80]; /* what the leader is at, for the supervisor's words */
 	struct shared_slot slot[SHARED_SLOTS];
@@ -68,6 +69,9 @@ struct hist_use {
 	struct hist *slots; /* shared, one for each slot */
 };
 
+/* Of one operation timed by itself, both readings are in the figure: see is_below_clock(). */
+#define CLOCK_TIMES 10
+
 struct run {
 	const struct workload *w;
 	const struct plan_item *item;
@@ -84,6 +88,9 @@ struct run {
 	size_t n_samples, cap_samples;
 	struct hist_use *hists;
 	size_t n_hists;
+	double clock_ns; /* what one reading of the clock costs */
+	unsigned hists_written, hists_refused;
+	char refused[200];     /* why the first was */
 	struct str facts;      /* records */
 	json_t *context;       /* what run_context() adds; NULL: nothing */
 	bool executed;	       /* a fresh program image, see runner_invoke() */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,6 +45,37 @@ static int prepare_hists(struct run *run)
 	return 0;
 }
 
+/* Latencies that the workload took itself, of which half are hardly more than reading the clock. */
+static bool is_below_clock(struct run *run, const struct hist_use *u, const struct hist *h)
+{
+	const struct metric *m;
+	double median;
+
+	for (m = run->w->metrics; m->name; m++)
+		if (m->from == METRIC_FROM_QUANTILE && m->unit == UNIT_NS &&
+		    !strcmp(m->hist, u->name))
+			break;
+	if (!m->name || !atomic_load(&run->sh->clocked) || hist_quantile(h, 0.5, &median) < 0 ||
+	    median >= CLOCK_TIMES * run->clock_ns)
+		return false;
+	if (!run->hists_refused++)
+		snprintf(run->refused, sizeof(run->refused),
+			 "refused: half of the latencies '%s' are shorter than %u readings of the "
+			 "clock",
+			 u->name, CLOCK_TIMES);
+	return true;
+}
+
+static void write_refusal(const struct run *run, struct str *out)
+{
+	struct record r = { .kind = RECORD_LOG, .inv = run->item->id };
+
+	r.log.level = "warning";
+	r.log.source = "agent";
+	r.log.text = run->refused;
+	record_append(out, &r);
+}
+
 /* The histograms of a part, all slots merged; emptied for the next part. */
 static void write_hists(struct run *run, const char *part, struct str *out)
 {
@@ -60,12 +92,15 @@ static void write_hists(struct run *run, const char *part, struct str *out)
 		}
 		if (!sum->count)
 			continue;
-		j = hist_encode(sum);
-		r.hist.part = part;
-		r.hist.name = run->hists[i].name;
-		r.hist.hist = j;
-		record_append(out, &r);
-		json_decref(j);
+		if (!is_below_clock(run, &run->hists[i], sum)) {
+			j = hist_encode(sum);
+			r.hist.part = part;
+			r.hist.name = run->hists[i].name;
+			r.hist.hist = j;
+			record_append(out, &r);
+			json_decref(j);
+			run->hists_written++;
+		}
 		memset(sum, 0, sizeof(*sum));
 	}
 }
@@ -181,6 +216,8 @@ static void write_usage(const struct run *run, const struct used *a, const struc
 	put(o, "batches_count", (double)run->n_samples);
 	put(o, "clock_resolution_ns", (double)clock->resolution_ns);
 	put(o, "clock_overhead_ns", clock->overhead_ns);
+	if (run->hists_refused)
+		put(o, "refused_count", (double)run->hists_refused);
 	put(o, "loop_ns", clock->loop_ns);
 	r.usage.values = o;
 	record_append(out, &r);
@@ -209,11 +246,12 @@ static void write_invocation(const struct run *run, const struct plan *plan, uin
 	struct record r = { .kind = RECORD_INVOCATION, .inv = run->item->id };
 	CLEANUP_JSON json_t *context =
 		plan->context ? json_deep_copy(plan->context) : json_object();
+	CLEANUP_FREE char *params = settings_key(args_canonical(&run->args, run->arena),
+						 run->item->settings, run->item->n_settings);
 
 	if (run->context)
 		json_object_update(context, run->context);
-	invocation_head(run->w, run->item, args_canonical(&run->args, run->arena), plan->class,
-			&r.invocation);
+	invocation_head(run->w, run->item, params, plan->class, &r.invocation);
 	r.invocation.context = context;
 	r.invocation.time_ns = started_ns;
 	record_append(out, &r);
@@ -259,6 +297,7 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 		return r;
 	shared_phase(run->sh, "measuring the clock");
 	clock_cost(&clock);
+	run->clock_ns = clock.overhead_ns;
 	shared_phase(run->sh, "setup");
 	r = run->w->setup ? run->w->setup(run) : 0;
 	if (r < 0)
@@ -272,14 +311,17 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 	shared_phase(run->sh, "clean-up");
 	if (run->w->after)
 		run->w->after(run);
-	if (!r && !run->n_samples && !hists.len)
-		r = run_fail(run, ENODATA, "it measured nothing");
+	if (!r && !run->n_samples && !run->hists_written)
+		r = run->hists_refused ? run_skip(run, "%s", run->refused)
+				       : run_fail(run, ENODATA, "it measured nothing");
 	if (!r && !atomic_load(&run->sh->ended)) {
 		write_invocation(run, plan, started, out);
 		write_cpus(run, cpus, out);
 		str_add(out, str_get(&run->facts));
 		write_samples(run, out);
 		str_add(out, str_get(&hists));
+		if (run->hists_refused)
+			write_refusal(run, out);
 		write_usage(run, &before, &after, start, n, &clock, out);
 	}
 	str_done(&hists);

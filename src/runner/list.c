@@ -9,6 +9,7 @@
 #include "model/record.h"
 #include "runner/internal.h"
 #include "runner/registry.h"
+#include "settings/settings.h"
 
 static const struct param place_param = {
 	.name = "place",
@@ -63,6 +64,7 @@ void runner_list(struct workload_list *ret)
 	while (workload_registry[ret->n])
 		ret->n++;
 	ret->agent_version = arena_strdup(&ret->arena, AGENT_VERSION);
+	settings_list(&ret->arena, &ret->settings, &ret->n_settings);
 	if (id_build_self(id) == 0)
 		ret->agent_build_id = arena_strdup(&ret->arena, id);
 	ret->items = arena_array(&ret->arena, ret->n, sizeof(*ret->items));
@@ -79,13 +81,14 @@ void runner_list(struct workload_list *ret)
 			.placed = w->parties != NULL,
 			.params = run_params(w, &ret->arena),
 			.metrics = w->metrics,
+			.needs = w->needs,
 		};
 	}
 }
 
 json_t *runner_list_encode(const struct workload_list *l)
 {
-	json_t *j = json_object(), *list = json_array();
+	json_t *j = json_object(), *list = json_array(), *settings = json_array();
 	size_t i;
 
 	json_object_set_new(j, "protocol", json_u64(RECORD_PROTOCOL));
@@ -94,5 +97,8 @@ json_t *runner_list_encode(const struct workload_list *l)
 	for (i = 0; i < l->n; i++)
 		json_array_append_new(list, workload_info_encode(&l->items[i]));
 	json_object_set_new(j, "workloads", list);
+	for (i = 0; i < l->n_settings; i++)
+		json_array_append_new(settings, setting_info_encode(&l->settings[i]));
+	json_object_set_new(j, "settings", settings);
 	return j;
 }

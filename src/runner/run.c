@@ -112,7 +112,9 @@ void run_hist(struct run *run, const char *hist, uint64_t value)
 
 uint64_t run_clock_ns(const struct run *run)
 {
-	(void)run;
+	/* Read before it is written: all parties share the line. */
+	if (!atomic_load_explicit(&run->sh->clocked, memory_order_relaxed))
+		atomic_store_explicit(&run->sh->clocked, 1, memory_order_relaxed);
 	return clock_raw_ns();
 }
 

@@ -23,7 +23,9 @@
 #include "runner/demand.h"
 #include "runner/internal.h"
 #include "runner/registry.h"
+#include "runner/stop.h"
 #include "runner/supervise.h"
+#include "settings/settings.h"
 #include "workload/kit.h"
 
 static const struct facts_source here = { .root = "" };
@@ -32,6 +34,7 @@ struct job {
 	const struct runner_config *c;
 	struct plan plan; /* a copy that borrows */
 	struct kmsg *kmsg;
+	struct settings *settings;
 	struct str burst; /* what goes out at once */
 	uint64_t ok, failed, skipped;
 	struct error *e;
@@ -212,21 +215,36 @@ static void progress(const struct job *j, size_t i, const char *params)
 			params);
 }
 
-static volatile sig_atomic_t stop_flag;
-
-static void on_stop(int sig)
+/* Of settings that were found changed, or cannot be put back: for the store and for a person. */
+static void say_setting(void *arg, const char *text)
 {
-	stop_flag = sig;
+	struct record r = { .kind = RECORD_LOG };
+
+	r.log.level = "warning";
+	r.log.source = "agent";
+	r.log.text = text;
+	add(arg, &r);
+	fprintf(stderr, "kdelta-agent: %s\n", text);
 }
 
-/* An invocation in progress is ended in order: its processes, its files. Once. */
-static void catch_stop(void)
+/* The machine as this item wants it; its settings with the values that the kernel tells. */
+static int apply_settings(struct job *j, const struct plan_item *item, struct arena *a,
+			  struct plan_item *ret, enum outcome *ret_how, char *why, size_t size)
 {
-	struct sigaction sa = { .sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND };
+	struct error err = ERROR_INIT;
+	bool skip = false;
+	int r;
 
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	*ret = *item;
+	ret->settings = arena_array(a, item->n_settings, sizeof(*ret->settings));
+	r = settings_want(j->settings, item->settings, item->n_settings, a, ret->settings, &skip,
+			  &err);
+	if (r < 0) {
+		*ret = *item;
+		*ret_how = skip ? OUTCOME_SKIPPED : OUTCOME_FAILED;
+		snprintf(why, size, "%.690s", err.text);
+	}
+	return r;
 }
 
 static void run_item(struct job *j, size_t i)
@@ -242,9 +260,13 @@ static void run_item(struct job *j, size_t i)
 	struct kmsg_news news;
 	struct probe_delta d;
 	uint64_t started = clock_real_ns();
+	CLEANUP_FREE char *key = settings_key(params, item->settings, item->n_settings);
+	struct plan_item set;
+	enum outcome how;
 	struct args args;
-	char why[400];
+	char why[700];
 
+	params = key;
 	if (!w) {
 		add_end(j, item, params, OUTCOME_FAILED, "this agent has no such workload");
 		goto out;
@@ -253,19 +275,34 @@ static void run_item(struct job *j, size_t i)
 		add_end(j, item, params, OUTCOME_FAILED, err.text);
 		goto out;
 	}
-	params = args_canonical(&args, &arena);
+	free(key);
+	params = key =
+		settings_key(args_canonical(&args, &arena), item->settings, item->n_settings);
 	progress(j, i, params);
+	if (apply_settings(j, item, &arena, &set, &how, why, sizeof(why)) < 0) {
+		add_end(j, item, params, how, why);
+		goto out;
+	}
+	item = &set;
+	free(key);
+	params = key =
+		settings_key(args_canonical(&args, &arena), item->settings, item->n_settings);
 	if (demand_check(w, &args, why, sizeof(why)) < 0) {
 		add_end(j, item, params, OUTCOME_SKIPPED, why);
 		goto out;
 	}
 	probe_read(&here, &before);
-	if (supervise(&j->plan, item, j->c->self, &stop_flag, &s, &err) < 0) {
+	if (supervise(&j->plan, item, j->c->self, &s, &err) < 0) {
 		add_end(j, item, params, OUTCOME_FAILED, err.text);
 		goto out;
 	}
 	probe_read(&here, &after);
 	probe_diff(&before, &after, &d);
+	if (s.outcome == OUTCOME_OK &&
+	    settings_check(j->settings, item->settings, item->n_settings, &err) < 0) {
+		s.outcome = OUTCOME_FAILED;
+		snprintf(s.reason, sizeof(s.reason), "%.690s", err.text);
+	}
 	if (s.outcome == OUTCOME_OK && add_records(j, &s.records, &d, item) == 0) {
 		j->ok++;
 	} else {
@@ -282,24 +319,32 @@ out:
 int runner_run(const struct runner_config *c, const struct plan *plan, struct error *e)
 {
 	struct job j = { .c = c, .plan = *plan, .e = e, .burst = STR_INIT };
+	struct settings_config sc = { "", NULL, !c->init, say_setting, &j };
 	struct record done = { .kind = RECORD_DONE };
 	struct kernel_lines lines = { &j, NULL };
 	struct kmsg_news news;
+	unsigned stuck;
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, children could not be reaped */
-	catch_stop();
+	stop_catch();
 	kit_tmpdir_sweep_stale(getenv("TMPDIR"));
 	hello(&j);
+	j.settings = settings_new(&sc);
+	settings_recover(j.settings);
 	j.kmsg = kmsg_open(&here);
 	emit_kmsg_why(&j);
 	facts_collect(&here, FACT_BEFORE, emit_first_fact, &j);
 	flush(&j);
-	for (i = 0; i < plan->n && !j.gone && !stop_flag; i++)
+	for (i = 0; i < plan->n && !j.gone && !stop_asked(); i++)
 		run_item(&j, i);
-	if (stop_flag && !j.gone)
-		j.gone = error_set(e, EINTR, "interrupted");
+	stuck = settings_restore(j.settings);
+	settings_free(j.settings);
+	if (stop_asked()) {
+		flush(&j);
+		stop_die();
+	}
 	facts_collect(&here, FACT_AFTER, emit_fact, &j);
 	kmsg_new_warnings(j.kmsg, emit_kmsg, &lines, &news);
 	done.done.invocations = j.ok;
@@ -311,5 +356,5 @@ int runner_run(const struct runner_config *c, const struct plan *plan, struct er
 	str_done(&j.burst);
 	if (j.gone)
 		return j.gone;
-	return (int)j.failed;
+	return (int)(j.failed + stuck);
 }

@@ -6,6 +6,9 @@
  *
  * A failing operation, a party that dies, a crash, or silence longer than the plan's heartbeat
  * ends the invocation: its numbers are thrown away, a `fail` record says why, the next one runs.
+ *
+ * Where the plan has settings, SIGINT, SIGTERM and SIGHUP end it in order: the settings are put
+ * back, and then the signal kills it.
  */
 #ifndef KDELTA_RUNNER_RUNNER_H
 #define KDELTA_RUNNER_RUNNER_H
@@ -23,8 +26,9 @@ struct runner_config {
 };
 
 /*
- * Runs all of it; returns the number of failed invocations, or -errno if the channel is gone or
- * (-EINTR) SIGINT, SIGTERM or SIGHUP came: then there is no `done`.
+ * Runs all of it; returns the number of failed invocations and of settings that could not be put
+ * back, or -errno if the channel is gone. After SIGINT, SIGTERM or SIGHUP, when all is put back, it
+ * ends the process by that signal: then there is no `done`.
  *
  * A plan of class "native" is corrected where this is no machine of its own: "emulated" under
  * QEMU's TCG, "kvm" under any other hypervisor.

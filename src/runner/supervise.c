@@ -21,6 +21,7 @@
 #include "base/unit.h"
 #include "runner/internal.h"
 #include "runner/runner.h"
+#include "runner/stop.h"
 #include "workload/kit.h"
 
 #define TICK_MS	     500
@@ -41,7 +42,6 @@ struct watch {
 	size_t n, cap;
 	struct supervised *out;
 	uint64_t heartbeat_ns;
-	const volatile sig_atomic_t *stop;
 	bool alone;  /* we had no children before */
 	bool killed; /* by us */
 };
@@ -234,10 +234,6 @@ static void loop(struct watch *w)
 		}
 		if (poll(p, (nfds_t)n + 2, TICK_MS) < 0 && errno != EINTR)
 			return;
-		if (*w->stop) {
-			shared_end(w->sh, SHARED_FAILED, EINTR, "interrupted");
-			return;
-		}
 		for (i = n; i > 0; i--)
 			if (p[i + 1].revents)
 				party_ended(w, i - 1);
@@ -245,6 +241,11 @@ static void loop(struct watch *w)
 			watch_party(w);
 		if (p[0].revents && !read_result(w))
 			return;
+		if (stop_asked()) {
+			shared_end(w->sh, SHARED_FAILED, EINTR, "interrupted by %s",
+				   strsignal(stop_asked()));
+			return;
+		}
 		now = atomic_load(&w->sh->beat);
 		if (now != beat) {
 			beat = now;
@@ -299,18 +300,24 @@ static void reap_orphans(void)
 static int reap(struct watch *w)
 {
 	int status = 0, other;
+	bool asked = false;
 	pid_t pid;
 	unsigned i;
 
-	/* It closed its result; give it a moment to leave by itself. */
+	/* It closed its result; give it a moment to leave by itself, and to end what it started. */
 	for (i = 0; i < 200; i++) {
 		pid = waitpid(w->pid, &status, WNOHANG);
 		if (pid == w->pid || (pid < 0 && errno != EINTR))
 			break;
-		if (atomic_load(&w->sh->ended) && i > 20)
+		if (atomic_load(&w->sh->ended) && i > 100)
 			break;
+		if (atomic_load(&w->sh->ended) && i == 2) {
+			kill(w->pid, SIGTERM);
+			asked = true;
+		}
 		clock_sleep_ns(10 * NSEC_PER_MSEC);
 	}
+	w->killed = asked && pid == w->pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
 	kill(-w->pid, SIGKILL);
 	if (pid != w->pid) {
 		w->killed = true;
@@ -349,12 +356,12 @@ static void judge(struct watch *w, int status)
 }
 
 int supervise(const struct plan *plan, const struct plan_item *item, int self,
-	      const volatile sig_atomic_t *stop, struct supervised *ret, struct error *e)
+	      struct supervised *ret, struct error *e)
 {
 	CLEANUP_FREE char *before = NULL;
 	CLEANUP_CLOSE int page = memfd_create("kdelta-run", MFD_CLOEXEC), in = -1;
 	int pair[2] = { -1, -1 }, pipefd[2] = { -1, -1 }, fds[4], r = 0;
-	struct watch w = { .out = ret, .heartbeat_ns = plan->heartbeat_ns, .stop = stop };
+	struct watch w = { .out = ret, .heartbeat_ns = plan->heartbeat_ns };
 	pid_t parent = getpid();
 	size_t i;
 

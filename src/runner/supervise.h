@@ -6,8 +6,6 @@
 #ifndef KDELTA_RUNNER_SUPERVISE_H
 #define KDELTA_RUNNER_SUPERVISE_H
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/str.h"
 #include "facts/kmsg.h"
@@ -22,11 +20,11 @@ struct supervised {
 };
 
 /*
- * `self`: descriptor of our own executable or -1. Once *stop is set the invocation fails as
+ * `self`: descriptor of our own executable or -1. Once stop_asked() the invocation fails as
  * interrupted. -errno only where no process can be made.
  */
 int supervise(const struct plan *plan, const struct plan_item *item, int self,
-	      const volatile sig_atomic_t *stop, struct supervised *ret, struct error *e);
+	      struct supervised *ret, struct error *e);
 void supervised_done(struct supervised *s);
 
 #endif

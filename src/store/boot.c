@@ -90,6 +90,7 @@ static int add_items(struct store *s, int64_t boot, const struct plan *p, struct
 
 	for (i = 0; !r && i < p->n; i++) {
 		const struct plan_item *it = &p->items[i];
+		CLEANUP_FREE char *params = settings_key(it->params, it->settings, it->n_settings);
 
 		if (!text_is_uuid(it->id))
 			return error_set(e, EINVAL, "plan: the id '%s' is no UUID", it->id);
@@ -97,8 +98,8 @@ static int add_items(struct store *s, int64_t boot, const struct plan *p, struct
 				 "INSERT INTO invocation(uuid, boot, workload, params, class,"
 				 " context, headline, implied, state, closed) VALUES"
 				 " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'planned', 0)",
-				 "tittttbb", it->id, boot, it->workload, it->params, p->class,
-				 context, (int)it->headline, (int)it->implied);
+				 "tittttbb", it->id, boot, it->workload, params, p->class, context,
+				 (int)it->headline, (int)it->implied);
 	}
 	return r;
 }

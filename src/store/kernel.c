@@ -260,3 +260,40 @@ void store_labels_done(struct store_labels *l)
 	arena_done(&l->arena);
 	memset(l, 0, sizeof(*l));
 }
+
+int store_list_kernels(struct store *s, struct store_kernels *ret, struct error *e)
+{
+	CLEANUP_STMT sqlite3_stmt *st = NULL;
+	size_t cap = 0;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = db_query(s, e, &st,
+		     "SELECT label, release, version, build_id, source FROM kernel"
+		     " WHERE NOT hidden ORDER BY n DESC",
+		     "");
+	while (!r && (r = db_step(s, st, e)) > 0) {
+		struct store_kernel_row *k;
+		struct arena *a = &ret->arena;
+
+		r = 0;
+		ret->rows = arena_grow(a, ret->rows, ret->n, &cap, sizeof(*k));
+		k = &ret->rows[ret->n++];
+		k->label = arena_strdup(a, db_text(st, 0));
+		k->release = arena_strdup(a, db_text(st, 1));
+		k->version = arena_strdup(a, db_text(st, 2));
+		k->build_id = arena_strdup(a, db_text(st, 3));
+		k->source = arena_strdup(a, db_text(st, 4));
+	}
+	if (r < 0)
+		store_kernels_done(ret);
+	return r;
+}
+
+void store_kernels_done(struct store_kernels *k)
+{
+	if (!k)
+		return;
+	arena_done(&k->arena);
+	memset(k, 0, sizeof(*k));
+}

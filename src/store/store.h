@@ -79,6 +79,20 @@ struct store_labels {
 };
 int store_list_labels(struct store *s, struct store_labels *ret, struct error *e);
 void store_labels_done(struct store_labels *l);
+
+/* Every kernel that a label stands or stood for, the latest first; hidden ones are left out. */
+struct store_kernel_row {
+	const char *label;
+	const char *release, *version, *build_id, *source; /* NULL unknown */
+};
+struct store_kernels {
+	struct arena arena;
+	struct store_kernel_row *rows;
+	size_t n;
+};
+int store_list_kernels(struct store *s, struct store_kernels *ret, struct error *e);
+void store_kernels_done(struct store_kernels *k);
+
 /* Renames a label in all experiments. -ENOENT (lists what there is), -EEXIST. */
 int store_label_mv(struct store *s, const char *from, const char *to, struct error *e);
 /* Hides a label's kernels from lists, comparisons and exports; the data stay. -ENOENT. */

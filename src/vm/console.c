@@ -69,8 +69,10 @@ enum console_sign console_sign(const char *line)
 static void console_judge(struct console *c, const char *line)
 {
 	enum console_sign sign = console_sign(line);
-	const char *m = console_message(line);
+	const char *m = console_message(line), *said = strstr(m, CONSOLE_AGENT);
 
+	if (said)
+		strcpy(c->agent, said + strlen(CONSOLE_AGENT));
 	if (sign == CONSOLE_QUIET)
 		return;
 	/* The scissors say nothing; the line behind them does. */

@@ -14,6 +14,7 @@
 #define CONSOLE_LINES 50
 #define CONSOLE_SLOTS (CONSOLE_LINES + 1) /* and the current one */
 #define CONSOLE_WIDTH 400		  /* bytes; the rest of a longer line is lost */
+#define CONSOLE_AGENT "kdelta-agent: "	  /* what init puts before its words */
 
 struct console {
 	char line[CONSOLE_SLOTS]
@@ -23,6 +24,7 @@ struct console {
 	bool panicked;
 	bool warned;			 /* includes panicked */
 	char panic[CONSOLE_WIDTH + 1];	 /* what it said: "Attempted to kill init! ..." */
+	char agent[CONSOLE_WIDTH + 1];	 /* the last that init said there: "no channel: ..." */
 	char warning[CONSOLE_WIDTH + 1]; /* the first complaint, without time stamp */
 };
 

@@ -34,9 +34,12 @@ int qemu_find(const char *qemu, char **ret_path, struct error *e)
 	const char *dir = getenv("PATH");
 
 	if (strchr(name, '/')) {
+		if (access(name, F_OK) < 0)
+			return error_errno(e, errno, "%s (%s is in the package qemu-system-x86)",
+					   name, VM_QEMU_NAME);
 		if (!qemu_executable(name))
-			return error_set(e, ENOENT,
-					 "%s: not there, or not executable (%s is in the package "
+			return error_set(e, EACCES,
+					 "%s: not executable, so no QEMU (%s is in the package "
 					 "qemu-system-x86)",
 					 name, VM_QEMU_NAME);
 		*ret_path = mem_strdup(name);
@@ -108,10 +111,18 @@ static void argv_add(struct argv *a, const char *option, char *value_take)
 		argv_take(a, value_take);
 }
 
+const char *qemu_cpu_model(const struct vm_config *cfg)
+{
+	if (cfg->cpu_model)
+		return cfg->cpu_model;
+	return cfg->kvm ? "host" : "max";
+}
+
 char **qemu_argv(const struct vm_config *cfg, const char *path, const char *cmdline,
 		 const struct qemu_fds *fds)
 {
 	struct argv a = { NULL, 0, 0 };
+	size_t i;
 
 	argv_add(&a, path, NULL);
 	argv_add(&a, "-no-user-config", NULL);
@@ -119,8 +130,8 @@ char **qemu_argv(const struct vm_config *cfg, const char *path, const char *cmdl
 	argv_add(&a, "-display", mem_strdup("none"));
 	argv_add(&a, "-no-reboot", NULL);
 	argv_add(&a, "-machine", mem_strdup("pc"));
-	argv_add(&a, "-accel", mem_strdup("tcg"));
-	argv_add(&a, "-cpu", mem_strdup(cfg->cpu_model ? cfg->cpu_model : "max"));
+	argv_add(&a, "-accel", mem_strdup(cfg->kvm ? "kvm" : "tcg"));
+	argv_add(&a, "-cpu", mem_strdup(qemu_cpu_model(cfg)));
 	argv_add(&a, "-smp", mem_printf("%u", cfg->cpus ? cfg->cpus : 1));
 	argv_add(&a, "-m", mem_printf("%u", cfg->mem_mib ? cfg->mem_mib : 512));
 	argv_add(&a, "-kernel", mem_printf("/proc/self/fd/%d", fds->kernel));
@@ -128,10 +139,15 @@ char **qemu_argv(const struct vm_config *cfg, const char *path, const char *cmdl
 	argv_add(&a, "-append", mem_strdup(cmdline));
 	argv_add(&a, "-chardev", mem_printf("socket,id=console,fd=%d", fds->console));
 	argv_add(&a, "-serial", mem_strdup("chardev:console"));
-	argv_add(&a, "-chardev", mem_printf("socket,id=channel,fd=%d", fds->channel));
-	argv_add(&a, "-serial", mem_strdup("chardev:channel"));
+	argv_add(&a, "-chardev", mem_printf("socket,id=serial,fd=%d", fds->serial));
+	argv_add(&a, "-serial", mem_strdup("chardev:serial"));
+	argv_add(&a, "-device", mem_strdup("virtio-serial-pci"));
+	argv_add(&a, "-chardev", mem_printf("socket,id=port,fd=%d", fds->port));
+	argv_add(&a, "-device", mem_strdup("virtserialport,chardev=port,name=" VM_PORT_NAME));
 	argv_add(&a, "-chardev", mem_printf("socket,id=control,fd=%d", fds->control));
 	argv_add(&a, "-mon", mem_strdup("chardev=control,mode=control"));
+	for (i = 0; cfg->qemu_args && cfg->qemu_args[i]; i++)
+		argv_add(&a, cfg->qemu_args[i], NULL);
 	argv_take(&a, NULL);
 	return a.v;
 }
@@ -275,6 +291,16 @@ void qemu_status(int status, char *buf, size_t size)
 		snprintf(buf, size, "exit %d", WEXITSTATUS(status));
 }
 
+bool qemu_new_enough(const char *version)
+{
+	unsigned major, minor, least_major = 0, least_minor = 0;
+
+	if (sscanf(VM_QEMU_MIN, "%u.%u", &least_major, &least_minor) != 2 ||
+	    sscanf(version, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > least_major || (major == least_major && minor >= least_minor);
+}
+
 int vm_qemu_version(const char *qemu, char *ret_version, size_t size, struct error *e)
 {
 	static const char key[] = "version ";
@@ -296,6 +322,9 @@ int vm_qemu_version(const char *qemu, char *ret_version, size_t size, struct err
 		else
 			r = error_set(e, EPROTO, "%s --version: says '%.100s': not a QEMU", path,
 				      out.out);
+		if (!r && !qemu_new_enough(ret_version))
+			r = error_set(e, ENOTSUP, "%s is QEMU %.60s: %s or newer is needed", path,
+				      ret_version, VM_QEMU_MIN);
 	}
 	proc_result_done(&out);
 	return r;

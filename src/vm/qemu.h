@@ -15,7 +15,7 @@
 /* The child's descriptors, which keep their numbers in it; all above 2. */
 struct qemu_fds {
 	int kernel, initrd;
-	int console, channel, control;
+	int console, serial, port, control;
 };
 
 struct qemu_proc {
@@ -29,10 +29,15 @@ struct qemu_proc {
 		0, -1, 0                                                                           \
 	}
 
-/* The program's path, looked for in PATH. NULL means VM_QEMU_NAME. Caller frees. */
+/*
+ * The program's path, looked for in PATH. NULL means VM_QEMU_NAME. Caller frees. -ENOENT, -EACCES
+ * (there, but not executable).
+ */
 int qemu_find(const char *qemu, char **ret_path, struct error *e);
 /* VM_CMDLINE and the user's append. -EINVAL if too long or not printable. Caller frees. */
 int qemu_cmdline(const char *append, char **ret_cmdline, struct error *e);
+/* Which CPU model a configuration means. */
+const char *qemu_cpu_model(const struct vm_config *cfg);
 /* NULL-terminated; free with qemu_argv_free(). Source: qemu(1) 7.2. */
 char **qemu_argv(const struct vm_config *cfg, const char *path, const char *cmdline,
 		 const struct qemu_fds *fds);
@@ -48,6 +53,8 @@ int qemu_spawn(char *const argv[], const int *keep, size_t n, int output_fd,
 int qemu_reap(struct qemu_proc *proc);
 /* SIGKILL to it and its children, then reaps. */
 void qemu_kill(struct qemu_proc *proc);
+/* Is "7.2.22 (Debian ...)" VM_QEMU_MIN or newer? False for what is no version. */
+bool qemu_new_enough(const char *version);
 /* "exit 0", "signal 9 (Killed)" for people. */
 void qemu_status(int status, char *buf, size_t size);
 

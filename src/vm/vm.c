@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "vm/channel.h"
@@ -29,7 +30,11 @@ enum phase {
 	PHASE_QUIT, /* QEMU was told to quit */
 };
 
-enum stream { CONSOLE, CHANNEL, CONTROL, OUTPUT, N_STREAMS };
+/* SERIAL and PORT: where records may come from. */
+enum stream { SERIAL, PORT, CONSOLE, CONTROL, OUTPUT, N_STREAMS };
+
+#define N_CHANNELS 2
+#define NO_CHANNEL (-1)
 
 struct vm {
 	const struct vm_config *cfg;
@@ -41,7 +46,10 @@ struct vm {
 	int peer[N_STREAMS]; /* QEMU's ends, until it has started */
 	int kernel_fd, initrd_fd;
 	struct console console, output; /* output: what QEMU itself prints */
-	struct channel channel;
+	struct channel channel[N_CHANNELS];
+	int feeding;	/* the channel whose bytes are looked at */
+	int chosen;	/* where the first record was; NO_CHANNEL: there was none yet */
+	char noise[80]; /* the first line that was no record, before there was one */
 	struct qmp qmp;
 	enum phase phase;
 	bool decided, killed;
@@ -104,12 +112,33 @@ static void vm_quit(struct vm *v)
 		v->phase_end += VM_QUIT_TIMEOUT_NS;
 }
 
+static bool is_record(const char *line, size_t len)
+{
+	CLEANUP_JSON json_t *j = NULL;
+
+	return json_parse(line, len, "record", &j, NULL) == 0 && json_object_get(j, "k");
+}
+
+/* The first record decides; noise before it may be a firmware's or a loader's. */
+static bool vm_choose(struct vm *v, const char *line, size_t len)
+{
+	static const char *const names[] = { [SERIAL] = "serial", [PORT] = "virtio" };
+
+	if (v->chosen == NO_CHANNEL && is_record(line, len)) {
+		v->chosen = v->feeding;
+		v->ret->channel = names[v->chosen];
+	}
+	if (v->chosen == NO_CHANNEL && !*v->noise)
+		snprintf(v->noise, sizeof(v->noise), "%s", line);
+	return v->chosen == v->feeding;
+}
+
 static void vm_line(void *arg, const char *line, size_t len)
 {
 	struct vm *v = arg;
 	char why[sizeof(v->ret->reason)] = "";
 
-	if (v->decided)
+	if (v->decided || !vm_choose(v, line, len))
 		return;
 	if (!v->first_line) {
 		v->first_line = clock_mono_ns();
@@ -131,10 +160,14 @@ static void vm_line(void *arg, const char *line, size_t len)
 	v->last_line = clock_mono_ns();
 }
 
-static void vm_channel(struct vm *v, const char *data, size_t len)
+static void vm_channel(struct vm *v, enum stream s, const char *data, size_t len)
 {
-	channel_feed(&v->channel, data, len, vm_line, v);
-	if (v->channel.overlong && vm_decide(v, VM_ABORTED)) {
+	struct channel *c = &v->channel[s];
+
+	v->feeding = (int)s;
+	channel_feed(c, data, len, vm_line, v);
+	if (c->overlong && (v->chosen == NO_CHANNEL || v->chosen == (int)s) &&
+	    vm_decide(v, VM_ABORTED)) {
 		vm_reason(v, "the guest sent a line of more than %u bytes", VM_LINE_MAX);
 		vm_quit(v);
 	}
@@ -163,8 +196,9 @@ static bool vm_read(struct vm *v, enum stream s)
 	case CONSOLE:
 		console_feed(&v->console, data, (size_t)n);
 		break;
-	case CHANNEL:
-		vm_channel(v, data, (size_t)n);
+	case SERIAL:
+	case PORT:
+		vm_channel(v, s, data, (size_t)n);
 		break;
 	case CONTROL:
 		qmp_feed(&v->qmp, data, (size_t)n);
@@ -175,14 +209,32 @@ static bool vm_read(struct vm *v, enum stream s)
 	return true;
 }
 
-static void vm_hung(struct vm *v, uint64_t limit_ns, const char *what)
+/* What there is to be seen of a guest that says nothing on its channel. */
+static void vm_silence(const struct vm *v, char *buf, size_t size)
 {
 	const char *last = console_last(&v->console);
 
+	if (*v->console.agent)
+		snprintf(buf, size, "; init said: %.150s", v->console.agent);
+	else if (*v->noise)
+		snprintf(buf, size, "; the channel carried no record: %.79s", v->noise);
+	else if (*last)
+		snprintf(buf, size, "; last on the console: %.150s", console_message(last));
+	else if (v->first_line)
+		snprintf(buf, size, "; the console is empty");
+	else
+		snprintf(buf, size,
+			 "; the console is empty: does the kernel have CONFIG_SERIAL_8250_CONSOLE, "
+			 "and CONFIG_SERIAL_8250 or CONFIG_VIRTIO_CONSOLE for its records?");
+}
+
+static void vm_hung(struct vm *v, uint64_t limit_ns, const char *what)
+{
+	char seen[220];
+
+	vm_silence(v, seen, sizeof(seen));
 	if (vm_decide(v, VM_HUNG))
-		vm_reason(v, "%s %.4g s%s%.150s", what, (double)limit_ns / (double)NSEC_PER_SEC,
-			  *last ? "; last on the console: " : "; the console is empty",
-			  *last ? console_message(last) : "");
+		vm_reason(v, "%s %.4g s%s", what, (double)limit_ns / (double)NSEC_PER_SEC, seen);
 	vm_quit(v);
 }
 
@@ -246,6 +298,17 @@ static void vm_loop(struct vm *v)
 	} while (!qemu_reap(&v->proc));
 }
 
+static void vm_early(struct vm *v, const char *torn)
+{
+	const char *how = v->qmp.shutdown, *said = v->console.agent, *hint = "";
+
+	/* Before its first word: it may have lacked the room to unpack itself. */
+	if (!*console_last(&v->console) && !v->first_line)
+		hint = "; not a word on the console: has it memory enough?";
+	vm_reason(v, "the guest ended without 'done'%s%s%s%s%s%s%s", torn, *how ? " (" : "", how,
+		  *how ? ")" : "", *said ? "; init said: " : "", said, hint);
+}
+
 /* QEMU is gone: reads what it left behind, then judges. */
 static void vm_judge(struct vm *v)
 {
@@ -263,16 +326,15 @@ static void vm_judge(struct vm *v)
 	if (v->killed)
 		strcpy(how, "killed by us");
 	snprintf(v->ret->qemu_exit, sizeof(v->ret->qemu_exit), "%s", how);
-	if (channel_torn(&v->channel))
-		torn = ", in the middle of a record";
+	for (i = 0; i < N_CHANNELS; i++)
+		if ((v->chosen == NO_CHANNEL || v->chosen == i) && channel_torn(&v->channel[i]))
+			torn = ", in the middle of a record";
 	if (v->console.panicked && vm_decide(v, VM_PANICKED))
 		vm_reason(v, "kernel panic: %s%s", v->console.panic, torn);
 	else if (v->proc.status && vm_decide(v, VM_QEMU_FAILED))
 		vm_reason(v, "QEMU ended with %s%s%s", how, *said ? ": " : torn, said);
 	else if (vm_decide(v, VM_EXITED_EARLY))
-		vm_reason(v, "the guest ended without 'done'%s%s%s%s", torn,
-			  *v->qmp.shutdown ? " (" : "", v->qmp.shutdown,
-			  *v->qmp.shutdown ? ")" : "");
+		vm_early(v, torn);
 	else if (v->ret->end == VM_DONE && v->console.panicked)
 		vm_reason(v, "the kernel panicked after 'done': %s", v->console.panic);
 	else if (v->ret->end == VM_DONE && v->console.warned)
@@ -312,12 +374,12 @@ static int fd_lift(int fd, int *ret_fd)
 
 static int vm_open(struct vm *v, struct error *e)
 {
-	CLEANUP_FREE void *plan = NULL;
+	CLEANUP_FREE void *more = NULL;
 	CLEANUP_CLOSE int memfd = -1;
-	size_t plan_len = 0;
+	size_t more_len = 0;
 	int i, r;
 
-	r = initramfs_plan(v->cfg->plan_json, &plan, &plan_len, e);
+	r = initramfs_boot(v->cfg, &more, &more_len, e);
 	if (r < 0)
 		return r;
 	r = file_memfd("initramfs", v->cfg->initrd_base, v->cfg->initrd_base_len, &memfd, e);
@@ -325,7 +387,7 @@ static int vm_open(struct vm *v, struct error *e)
 		return r;
 	if (lseek(memfd, 0, SEEK_END) < 0)
 		return error_errno(e, errno, "initramfs");
-	r = file_write_fd(memfd, plan, plan_len, e);
+	r = file_write_fd(memfd, more, more_len, e);
 	if (r < 0)
 		return error_prefix(e, "initramfs");
 	r = fd_lift(memfd, &v->initrd_fd);
@@ -353,9 +415,11 @@ static int vm_open(struct vm *v, struct error *e)
 
 static int vm_start(struct vm *v, const char *path, struct error *e)
 {
-	const struct qemu_fds fds = { v->kernel_fd, v->initrd_fd, v->peer[CONSOLE],
-				      v->peer[CHANNEL], v->peer[CONTROL] };
-	const int keep[] = { fds.kernel, fds.initrd, fds.console, fds.channel, fds.control };
+	const struct qemu_fds fds = { v->kernel_fd,    v->initrd_fd,  v->peer[CONSOLE],
+				      v->peer[SERIAL], v->peer[PORT], v->peer[CONTROL] };
+	const int keep[] = {
+		fds.kernel, fds.initrd, fds.console, fds.serial, fds.port, fds.control
+	};
 	char **argv = qemu_argv(v->cfg, path, v->ret->cmdline, &fds);
 	int i, r;
 
@@ -385,7 +449,9 @@ int vm_run(const struct vm_config *cfg, VM_LINE_CALLBACK(line), void *arg,
 		v->fd[i] = v->peer[i] = -1;
 	console_init(&v->console);
 	console_init(&v->output);
-	channel_init(&v->channel, VM_LINE_MAX);
+	for (i = 0; i < N_CHANNELS; i++)
+		channel_init(&v->channel[i], VM_LINE_MAX);
+	v->chosen = NO_CHANNEL;
 
 	r = qemu_find(cfg->qemu, &path, e);
 	if (!r)
@@ -409,7 +475,8 @@ int vm_run(const struct vm_config *cfg, VM_LINE_CALLBACK(line), void *arg,
 	}
 	fd_drop(&v->kernel_fd);
 	fd_drop(&v->initrd_fd);
-	channel_done(&v->channel);
+	for (i = 0; i < N_CHANNELS; i++)
+		channel_done(&v->channel[i]);
 	qmp_done(&v->qmp);
 	free(v);
 	return r;

@@ -4,8 +4,13 @@
  *
  * vm_run() starts QEMU (fork and exec, no shell), gives it the kernel and an initramfs through
  * /proc/self/fd/N (nothing is written to a disk), reads the guest's console (first 16550, ttyS0),
- * hands each line of its record channel (second 16550, ttyS1) to a callback, and returns when QEMU
- * is gone. It is one poll(2) loop; several may run at once in threads of their own.
+ * hands each line of its record channel to a callback, and returns when QEMU is gone. It is one
+ * poll(2) loop; several may run at once in threads of their own.
+ *
+ * A guest has two devices to send records through: a virtio-serial port named VM_PORT_NAME, and the
+ * second 16550 (ttyS1). It takes the port where its kernel has the drivers. Both are read here: the
+ * one on which the first record stands (a line that is a JSON object with "k") is the channel, and
+ * whatever comes from the other is dropped.
  *
  * No QEMU outlives the caller: the child asks for SIGKILL at its parent's death. That signal is
  * tied to the thread that forked (prctl(2), PR_SET_PDEATHSIG), and vm_run() does not return before
@@ -28,6 +33,7 @@
 #include "base/error.h"
 
 #define VM_QEMU_NAME "qemu-system-x86_64"
+#define VM_QEMU_MIN  "7.2" /* older ones are refused */
 /*
  * What each guest's command line starts with; the user's append follows and so can override it.
  * no_timer_check: on a busy host TCG delivers ticks late, and the check then panics the guest.
@@ -41,16 +47,29 @@
 #define VM_POWEROFF_TIMEOUT_NS 5000000000ull	   /* default of poweroff_timeout_ns */
 #define VM_QUIT_TIMEOUT_NS     2000000000ull	   /* from "quit" to SIGKILL */
 #define VM_PLAN_PATH	       "/kdelta/plan.json" /* where the guest finds its plan */
+#define VM_MODULES_PATH	       "/kdelta/modules"   /* and what it loads first: NN-NAME.ko */
+#define VM_PORT_NAME	       "kdelta.channel"
+
+/* Of the kernel that is booted, not compressed. */
+struct vm_module {
+	const char *name; /* "virtio_console" */
+	const void *data;
+	size_t len;
+};
 
 struct vm_config {
 	const char *qemu;	 /* path, or a name looked for in PATH; NULL: VM_QEMU_NAME */
 	int kernel_fd;		 /* bzImage or PVH vmlinux, regular file or memfd; borrowed */
 	const void *initrd_base; /* of vm_initrd_base() */
 	size_t initrd_base_len;
+	const struct vm_module *modules; /* in the order to load them in */
+	size_t n_modules;
 	const char *plan_json;	      /* becomes VM_PLAN_PATH */
 	const char *append;	      /* NULL: none */
 	unsigned cpus, mem_mib;	      /* 0: 1 CPU, 512 MiB */
-	const char *cpu_model;	      /* QEMU's -cpu; NULL: max */
+	bool kvm;		      /* else TCG */
+	const char *cpu_model;	      /* QEMU's -cpu; NULL: host with KVM, else max */
+	const char *const *qemu_args; /* words behind all others; NULL at the end, or NULL */
 	uint64_t boot_timeout_ns;     /* start to the first line; 0: VM_BOOT_TIMEOUT_NS */
 	uint64_t silence_timeout_ns;  /* between lines; 0: VM_SILENCE_TIMEOUT_NS */
 	uint64_t total_timeout_ns;    /* start to the last line; 0: none */
@@ -90,6 +109,7 @@ struct vm_result {
 	uint64_t boot_ns;    /* QEMU's start to the first line; 0: none came */
 	uint64_t total_ns;   /* QEMU's start to its end */
 	bool kernel_warned;  /* an oops, BUG, WARNING, stall or panic was on the console */
+	const char *channel; /* "virtio", "serial"; NULL: no record came */
 	char qemu_exit[100]; /* how QEMU ended: "exit 0", "signal 9", ...; for logs */
 };
 
@@ -106,14 +126,56 @@ const char *vm_end_name(enum vm_end end);
 
 /* Can this be appended to a guest's command line? -EINVAL: too long, not printable. NULL can. */
 int vm_check_append(const char *append, struct error *e);
-/* What `QEMU --version` says behind "version ": "7.2.22 (Debian ...)". -ENOENT: none installed. */
+/*
+ * What `QEMU --version` says behind "version ": "7.2.22 (Debian ...)". -ENOENT: none installed;
+ * -EACCES: not executable; -EPROTO: not a QEMU; -ENOTSUP: older than VM_QEMU_MIN.
+ */
 int vm_qemu_version(const char *qemu, char *ret_version, size_t size, struct error *e);
 
+/* ---- what the guest is made of ---- */
+
+struct vm_file {
+	char *path; /* in the guest, from its root */
+	unsigned perm;
+	void *data;
+	size_t len;
+};
+
 /*
- * The part of the initramfs that is the same, to the byte, in all boots with the same agent: newc
- * cpio with /init (the agent), /dev, /dev/console, /dev/null, /proc, /sys, /tmp, /kdelta. Caller
- * frees. -ENOEXEC unless the agent is a static x86-64 ELF program.
+ * The part of the initramfs that is the same, to the byte, in all boots with the same agent and
+ * files: newc cpio with /init (the agent), /dev, /dev/console, /dev/null, /proc, /sys, /tmp,
+ * /kdelta, and the files with the folders they need. Caller frees. -ENOEXEC unless the agent is a
+ * static x86-64 ELF program.
  */
-int vm_initrd_base(const char *agent_path, void **ret, size_t *ret_len, struct error *e);
+int vm_initrd_base(const char *agent_path, const struct vm_file *files, size_t n_files, void **ret,
+		   size_t *ret_len, struct error *e);
+
+/* A shell of this machine with what it is linked with, for guests that need one. */
+struct vm_shell {
+	struct vm_file *files; /* the shell first; paths as here, symbolic links followed */
+	size_t n, cap;
+	char *build_id; /* the shell's own, then those of its libraries, with "+" between */
+};
+
+/*
+ * Reads it. Its dynamic linker says what it is linked with (ld.so --list). -ENOENT, -ENOEXEC (not
+ * for x86-64), -ELIBACC (a library is missing). vm_shell_done() in every case.
+ */
+int vm_shell_read(const char *path, struct vm_shell *ret, struct error *e);
+void vm_shell_done(struct vm_shell *shell);
+
+/* What a kernel can do for its host, by its configuration and the modules that come with it. */
+struct vm_ability {
+	bool console; /* prints to ttyS0 from early on */
+	bool serial;  /* has ttyS1 */
+	bool virtio;  /* has virtio-serial ports */
+};
+
+/*
+ * `config` as text: "CONFIG_X=y" lines. -ENOTSUP, with the options that are missing, when a guest
+ * with this kernel could not be used: no channel, no initramfs, no 64-bit programs.
+ */
+int vm_check_config(const char *config, const struct vm_module *modules, size_t n_modules,
+		    struct vm_ability *ret, struct error *e);
 
 #endif

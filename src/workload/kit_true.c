@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,10 +31,23 @@ pid_t kit_spawn(struct run *run, int exe_fd)
 	return pid;
 }
 
-/* What stops the program from being executed: an errno value, 0 if nothing does. */
-static int try_it(struct run *run, int fd, int *ret_why)
+pid_t kit_spawn_path(struct run *run, const char *path, char *const argv[])
 {
-	pid_t pid = kit_spawn(run, fd);
+	char *const env[] = { NULL };
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return run_fail(run, errno, "fork: %s", strerror(errno));
+	if (pid == 0) {
+		syscall(SYS_execve, path, argv, env);
+		_exit(errno);
+	}
+	return pid;
+}
+
+/* What stopped the program from being executed: an errno value, 0 if nothing did. */
+static int see_end(struct run *run, pid_t pid, int *ret_why)
+{
 	int status;
 
 	if (pid < 0)
@@ -61,7 +75,7 @@ int kit_true(struct run *run, int *ret_fd)
 				strerror(errno));
 	r = kit_write_all(run, fd, kit_true_image, len);
 	if (r == 0)
-		r = try_it(run, fd, &why);
+		r = see_end(run, kit_spawn(run, fd), &why);
 	if (r == 0 && why)
 		r = run_skip(run, "a memory file cannot be executed: execveat: %s", strerror(why));
 	if (r < 0) {
@@ -70,4 +84,45 @@ int kit_true(struct run *run, int *ret_fd)
 	}
 	*ret_fd = fd;
 	return 0;
+}
+
+static int program_write(struct run *run, const char *dir, const char *path)
+{
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0700), r;
+
+	if (fd < 0)
+		return run_fail(run, errno, "create %s in %s: %s", path, dir, strerror(errno));
+	r = kit_write_all(run, fd, kit_true_image, (size_t)(kit_true_image_end - kit_true_image));
+	if (close(fd) < 0 && r == 0)
+		r = run_fail(run, errno, "close %s in %s: %s", path, dir, strerror(errno));
+	return r;
+}
+
+int kit_true_file(struct run *run, const char **ret_path)
+{
+	static const char path[] = "./true";
+	char name[] = "true", *const argv[] = { name, NULL };
+	const char *dir;
+	struct statvfs fs;
+	int why = 0, r = kit_tmpdir(run, &dir);
+
+	if (r < 0)
+		return r;
+	if (chdir(dir) < 0)
+		return run_fail(run, errno, "chdir %s: %s", dir, strerror(errno));
+	r = program_write(run, dir, path);
+	if (r == 0)
+		r = see_end(run, kit_spawn_path(run, path, argv), &why);
+	if (r == 0 && why) {
+		bool noexec = statvfs(dir, &fs) == 0 && (fs.f_flag & ST_NOEXEC);
+
+		dir = strndupa(dir, (size_t)(strrchr(dir, '/') - dir));
+		return run_skip(run,
+				"a program in %s cannot be executed%s (%s): set TMPDIR to a "
+				"folder where it can",
+				*dir ? dir : "/", noexec ? ", it is mounted noexec" : "",
+				strerror(why));
+	}
+	*ret_path = path;
+	return r;
 }

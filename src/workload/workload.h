@@ -35,14 +35,6 @@
 
 struct run;
 
-/* What must be there before an invocation starts; unmet: skipped with the reason. */
-enum need {
-	NEED_LOOPBACK = 1u << 0, /* 127.0.0.1 or ::1 is up */
-	NEED_TMPDIR = 1u << 1,	 /* a folder to write in ($TMPDIR or /tmp) */
-	NEED_SHELL = 1u << 2,	 /* /bin/sh */
-	NEED_ROOT = 1u << 3,
-};
-
 /* How much of it; what stays 0 is not checked. */
 struct demand {
 	uint64_t descriptors; /* in one process */
@@ -107,7 +99,7 @@ struct workload {
 	const char *op;	    /* what one operation is: "call", "round trip" */
 	const char *doc;    /* one sentence for `kdelta list workloads` */
 	unsigned version;   /* raise it when figures change meaning */
-	unsigned needs;	    /* NEED_ bits */
+	unsigned needs;	    /* NEED_ bits (model/info.h) */
 	enum shape shape;
 	unsigned warmup_percent;      /* of the time, where that is more than the plan's */
 	bool pinned_free;	      /* one party, yet not to be pinned (a build on all CPUs) */

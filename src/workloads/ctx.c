@@ -14,9 +14,8 @@
 #include <errno.h>
 
 struct ctx_state {
-	unsigned procs;
-	int (*ring)[2]; /* ring[i] leads from process i to process i + 1; the leader is 0 */
-	int own[2];	/* leads from the leader to itself */
+	struct kit_ring ring;
+	int own[2]; /* leads from the leader to itself */
 	uint64_t *array;
 	size_t words;
 };
@@ -103,34 +102,19 @@ static int ctx_setup(struct run *run)
 
 	if (!c)
 		return run_fail(run, ENOMEM, "no memory");
-	c->procs = (unsigned)run_u64(run, "procs");
-	c->ring = run_alloc(run, c->procs * sizeof(*c->ring));
-	if (!c->ring)
-		return run_fail(run, ENOMEM, "no memory");
 	run_set_state(run, c);
-	run_ops_per_n(run, c->procs);
+	run_ops_per_n(run, run_u64(run, "procs"));
 	r = kit_pipe(run, c->own);
-	for (unsigned i = 0; i < c->procs && r == 0; i++)
-		r = kit_pipe(run, c->ring[i]);
+	if (r == 0)
+		r = kit_ring_make(run, (unsigned)run_u64(run, "procs"), &c->ring);
 	return r < 0 ? r : array_make(run, c);
-}
-
-/* Process `me` keeps what it reads from and what it writes to; else the death of one is hidden. */
-static void ring_keep(struct ctx_state *c, unsigned me)
-{
-	for (unsigned i = 0; i < c->procs; i++) {
-		if ((i + 1) % c->procs != me)
-			kit_close(&c->ring[i][0]);
-		if (i != me)
-			kit_close(&c->ring[i][1]);
-	}
 }
 
 static int passer_start(struct party *party)
 {
 	struct ctx_state *c = run_state(party->run);
 
-	ring_keep(c, party->index + 1);
+	kit_ring_keep(&c->ring, party->index + 1);
 	kit_close(&c->own[0]);
 	kit_close(&c->own[1]);
 	return array_make(party->run, c);
@@ -139,7 +123,8 @@ static int passer_start(struct party *party)
 static int passer_serve(struct party *party)
 {
 	const struct ctx_state *c = run_state(party->run);
-	const int in = c->ring[party->index][0], out = c->ring[party->index + 1][1];
+	const int in = kit_ring_in(&c->ring, party->index + 1);
+	const int out = kit_ring_out(&c->ring, party->index + 1);
 	uint32_t token;
 	int r;
 
@@ -155,26 +140,23 @@ static int passer_serve(struct party *party)
 
 static int ctx_before(struct run *run)
 {
-	ring_keep(run_state(run), 0);
+	struct ctx_state *c = run_state(run);
+
+	kit_ring_keep(&c->ring, 0);
 	return 0;
 }
 
 static int token_pass(struct run *run, const struct ctx_state *c, int out, int in, uint32_t token)
 {
-	uint32_t back;
-	int r = kit_write_all(run, out, &token, sizeof(token));
+	int r = kit_ring_turn(run, out, in, token);
 
-	if (r == 0)
-		r = kit_read_all(run, in, &back, sizeof(back));
-	if (r == 0 && back != token)
-		r = run_fail(run, EIO, "token %u went out and %u came back", token, back);
 	return r < 0 ? r : array_sum(run, c);
 }
 
 static int ctx_batch(struct run *run, uint64_t n)
 {
 	const struct ctx_state *c = run_state(run);
-	const int out = c->ring[0][1], in = c->ring[c->procs - 1][0];
+	const int out = kit_ring_out(&c->ring, 0), in = kit_ring_in(&c->ring, 0);
 	int r = 0;
 
 	for (uint64_t i = 0; i < n && r == 0; i++)
@@ -187,7 +169,7 @@ static int ctx_overhead(struct run *run, uint64_t n)
 	const struct ctx_state *c = run_state(run);
 	int r = 0;
 
-	for (uint64_t i = 0; i < n * c->procs && r == 0; i++)
+	for (uint64_t i = 0; i < n * c->ring.members && r == 0; i++)
 		r = token_pass(run, c, c->own[1], c->own[0], (uint32_t)i);
 	return r;
 }

@@ -24,6 +24,9 @@
  *	partydie  its party (a process that waits) dies by SIGKILL; the batch itself ends well
  *	skip	  cannot be done here
  *	nan	  reports a value that is not a number, which the runner refuses
+ *
+ * One word of hist goes well: "clock" is the time between two readings of the clock, the shortest
+ * latency there can be, which the runner refuses, too.
  */
 #include "workload/kit.h"
 
@@ -38,8 +41,18 @@
 #include "base/error.h"
 #include "base/unit.h"
 
-enum mock_word { MOCK_VALUE, MOCK_FAIL, MOCK_CRASH, MOCK_HANG, MOCK_PARTYDIE, MOCK_SKIP, MOCK_NAN };
-static const char *const mock_words[] = { "", "fail", "crash", "hang", "partydie", "skip", "nan" };
+enum mock_word {
+	MOCK_VALUE,
+	MOCK_FAIL,
+	MOCK_CRASH,
+	MOCK_HANG,
+	MOCK_PARTYDIE,
+	MOCK_SKIP,
+	MOCK_NAN,
+	MOCK_CLOCK
+};
+static const char *const mock_words[] = { "",	      "fail", "crash", "hang",
+					  "partydie", "skip", "nan",   "clock" };
 
 enum { LIST_HIST = 4, LIST_N };
 static const char *const mock_lists[LIST_N] = { "time", "rate", "temp", "faults", "hist" };
@@ -121,23 +134,24 @@ static const struct metric mock_metrics[] = {
 	{ .name = NULL },
 };
 
-/* VALUE, VALUE*TIMES (only in hist) or a word; `text` is cut up. */
+/* VALUE or a word, in hist also with *TIMES; `text` is cut up. */
 static int entry_parse(char *text, size_t list, struct mock_entry *ret)
 {
 	char *star = list == LIST_HIST ? strchr(text, '*') : NULL;
+	size_t last = list == LIST_HIST ? MOCK_CLOCK : MOCK_NAN;
 	struct error e = ERROR_INIT;
 
-	for (size_t i = MOCK_FAIL; i <= MOCK_NAN; i++) {
-		if (strcmp(text, mock_words[i]) == 0) {
-			ret->word = (enum mock_word)i;
-			return 0;
-		}
-	}
 	if (star)
 		*star = '\0';
 	ret->times = 1;
 	if (star && (unit_parse_u64(star + 1, &ret->times, &e) < 0 || ret->times < 1))
 		return -EINVAL;
+	for (size_t i = MOCK_FAIL; i <= last; i++) {
+		if (strcmp(text, mock_words[i]) == 0) {
+			ret->word = (enum mock_word)i;
+			return 0;
+		}
+	}
 	if (unit_parse_double(text, &ret->value, &e) < 0)
 		return -EINVAL;
 	if (list == LIST_HIST && !(ret->value >= 0 && ret->value < 0x1p63))
@@ -240,6 +254,7 @@ static int entry_play(struct run *run, const struct mock *m, size_t list,
 {
 	switch (entry->word) {
 	case MOCK_VALUE:
+	case MOCK_CLOCK:
 		break;
 	case MOCK_FAIL:
 		return run_fail(run, EIO, "scripted failure");
@@ -257,8 +272,13 @@ static int entry_play(struct run *run, const struct mock *m, size_t list,
 	}
 	if (list != LIST_HIST)
 		return run_report(run, mock_lists[list], entry->value);
-	for (uint64_t i = 0; i < entry->times; i++)
-		run_hist(run, "latency", (uint64_t)entry->value);
+	for (uint64_t i = 0; i < entry->times; i++) {
+		uint64_t from = entry->word == MOCK_CLOCK ? run_clock_ns(run) : 0;
+
+		run_hist(run, "latency",
+			 entry->word == MOCK_CLOCK ? run_clock_ns(run) - from
+						   : (uint64_t)entry->value);
+	}
 	return 0;
 }
 

@@ -90,6 +90,70 @@ console()
 	one_fails overlong 'a line of more than 4194304 bytes'
 }
 
+@test "init finds no channel" {
+	one_fails no-channel 'exited early' 'init said: no channel: nothing to send through'
+	console 'kdelta-agent: no channel'
+}
+
+@test "init cannot load a module" {
+	one_fails module-fails 'the module 01-none.ko cannot be loaded: Exec format error (ENOEXEC)'
+}
+
+@test "the runner is killed for want of memory" {
+	one_fails oom 'the runner was killed by signal 9, Killed: the guest is out of memory'
+}
+
+@test "noise on the serial line beside records on the port" {
+	run -0 --separate-stderr fake_vm --boots 1 --format json old=old,append=FAKE_QEMU=two-channels new=new
+	jq -e '[.kernels[] | [.boots, .failed]] == [[1, 0], [1, 0]]' <<<"$output"
+}
+
+# package CONFIG-LINE...: kernel.deb, the old kernel with this configuration.
+package()
+{
+	mkdir -p boot
+	cp old boot/vmlinuz-6.1.0-old
+	printf '%s=y\n' CONFIG_64BIT CONFIG_BINFMT_ELF CONFIG_BLK_DEV_INITRD "$@" >boot/config-6.1.0-old
+	printf '2.0\n' >debian-binary
+	printf 'Package: linux-image-6.1.0-old\nVersion: 6.1-1\nArchitecture: amd64\n' >control
+	tar cJf control.tar.xz ./control
+	tar cJf data.tar.xz ./boot
+	ar rc kernel.deb debian-binary control.tar.xz data.tar.xz
+}
+
+@test "a kernel without a second serial line and virtio-serial: refused before a boot, with what it lacks" {
+	package CONFIG_VIRTIO_PCI
+	run -2 --separate-stderr fake_vm k=kernel.deb new
+	says "'k'" 'CONFIG_SERIAL_8250_CONSOLE (not set)' 'CONFIG_SERIAL_8250 (not set)' \
+		'CONFIG_VIRTIO_CONSOLE (not set)'
+	[[ $stderr != *VIRTIO_PCI* ]]
+	[ ! -e "$KDELTA_STORE" ]
+}
+
+@test "a package with a damaged module: said, and measured through the serial line" {
+	mkdir -p lib/modules/6.1.0-old/kernel/drivers
+	echo garbage | tee lib/modules/6.1.0-old/kernel/drivers/virtio_{pci,console}.ko >/dev/null
+	package CONFIG_SERIAL_8250 CONFIG_SERIAL_8250_CONSOLE CONFIG_VIRTIO_PCI
+	tar cJf data.tar.xz ./boot ./lib
+	rm kernel.deb
+	ar rc kernel.deb debian-binary control.tar.xz data.tar.xz
+	run -0 --separate-stderr fake_vm --boots 1 k=kernel.deb
+	[[ $stderr = *"k: no module is loaded: "*virtio_* ]]
+	# Without that line it has nothing to send through.
+	package
+	tar cJf data.tar.xz ./boot ./lib
+	rm kernel.deb
+	ar rc kernel.deb debian-binary control.tar.xz data.tar.xz
+	run -2 --separate-stderr fake_vm --boots 1 k=kernel.deb
+	says "'k'" virtio_ 'CONFIG_VIRTIO_CONSOLE (not set)'
+}
+
+@test "a kernel without a serial console: said once, and measured" {
+	package CONFIG_VIRTIO_PCI CONFIG_VIRTIO_CONSOLE
+	run -0 --separate-stderr fake_vm --boots 2 k=kernel.deb new
+	[ "$(grep -c 'k has no serial console (CONFIG_SERIAL_8250_CONSOLE)' <<<"$stderr")" = 1 ]
+}
+
 @test "a failed boot has no numbers, its invocations none either" {
 	one_fails panic panicked
 	[ "$(exported sample .metric | sort -u)" = time ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two kernels that cannot boot and a QEMU that plays their guest: `kdelta vm` without a VM.
-export FAKE_QEMU_AGENT=$build/kdelta-agent
+# Where there is a /dev/kvm, too, the guests are emulated ones.
+export FAKE_QEMU_AGENT=$build/kdelta-agent KDELTA_KVM=/nonexistent
 
 OLD_ID=$(printf 'a1%.0s' {1..20})
 NEW_ID=$(printf 'b2%.0s' {1..20})

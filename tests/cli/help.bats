@@ -24,6 +24,7 @@ help_of()
 @test "kdelta list --help" { help_of list kdelta list; }
 @test "kdelta show --help" { help_of show kdelta show; }
 @test "kdelta label --help" { help_of label kdelta label; }
+@test "kdelta gc --help" { help_of gc kdelta gc; }
 @test "kdelta import --help" { help_of import kdelta import; }
 @test "kdelta export --help" { help_of export kdelta export; }
 @test "kdelta-agent --help" { help_of agent kdelta-agent; }
@@ -36,7 +37,7 @@ help_of()
 }
 
 @test "help needs no store and makes none" {
-	for c in vm run compare list show label import export; do
+	for c in vm run compare list show label gc import export; do
 		kdelta $c -h >/dev/null
 	done
 	[ ! -e "$KDELTA_STORE" ]

@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "workload/kit.h"
 
 #define FAKE_MAX 128
@@ -34,7 +35,9 @@ struct run {
 	bool skipped, stopping;
 	char reason[400];
 	int sample;
+	unsigned beats;
 	char reported[400]; /* "time=100 rate=3 " */
+	char context[400];  /* "address_family=ipv4 ", a name once */
 	pid_t party[FAKE_MAX];
 	size_t parties;
 };
@@ -92,6 +95,25 @@ int run_report(struct run *run, const char *metric, double value)
 void run_hist(struct run *run, const char *hist, uint64_t value)
 {
 	fake_note(run, hist, (double)value);
+}
+
+uint64_t run_clock_ns(const struct run *run)
+{
+	(void)run;
+	return clock_raw_ns();
+}
+
+void run_context(struct run *run, const char *name, const char *value)
+{
+	size_t len = strlen(run->context);
+
+	if (!strstr(run->context, name))
+		snprintf(run->context + len, sizeof(run->context) - len, "%s=%s ", name, value);
+}
+
+void run_beat(struct run *run)
+{
+	run->beats++;
 }
 
 int run_sample_index(const struct run *run)

@@ -98,6 +98,42 @@ static inline void build_vmlinux(struct str *to, bool pvh, bool config)
 	str_done(&text);
 }
 
+/*
+ * A module of which nothing but .modinfo is there: sections "", .modinfo, .shstrtab. NULL: the key
+ * is left out.
+ */
+static inline void build_module(struct str *to, const char *depends, const char *vermagic)
+{
+	static const char names[] = "\0.modinfo\0.shstrtab";
+	Elf64_Ehdr eh = { .e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT };
+	Elf64_Shdr sh[3] = { { .sh_type = SHT_NULL },
+			     { .sh_type = SHT_PROGBITS, .sh_name = 1 },
+			     { .sh_type = SHT_STRTAB, .sh_name = 10 } };
+	struct str info = STR_INIT;
+
+	str_add_n(&info, "license=GPL", 12);
+	if (depends)
+		str_printf(&info, "depends=%s%c", depends, 0);
+	if (vermagic)
+		str_printf(&info, "vermagic=%s%c", vermagic, 0);
+	memcpy(eh.e_ident, "\177ELF\2\1\1", 7);
+	eh.e_ehsize = sizeof(eh);
+	eh.e_shentsize = sizeof(sh[0]);
+	eh.e_shnum = 3;
+	eh.e_shstrndx = 2;
+	eh.e_shoff = sizeof(eh);
+	sh[1].sh_offset = sizeof(eh) + sizeof(sh);
+	sh[1].sh_size = info.len;
+	sh[2].sh_offset = sh[1].sh_offset + info.len;
+	sh[2].sh_size = sizeof(names);
+	str_reset(to);
+	str_add_n(to, (const char *)&eh, sizeof(eh));
+	str_add_n(to, (const char *)sh, sizeof(sh));
+	str_add_n(to, info.s, info.len);
+	str_add_n(to, names, sizeof(names));
+	str_done(&info);
+}
+
 static inline void build_put(struct str *to, size_t at, uint32_t v, size_t bytes)
 {
 	for (; bytes; bytes--, v >>= 8)

@@ -143,6 +143,131 @@ static void test_environment(void **state)
 	fx_done(&f, &c);
 }
 
+/* The same boots, where a fact differs between the two kernels. */
+static void with_fact(const char *name, const char *a, const char *b, struct fx *f,
+		      struct comparison *c)
+{
+	unsigned i;
+
+	fx_two(f);
+	fx_blocks(f, 8);
+	for (i = 0; i < 8; i++)
+		if (f->kernel_of[i] ? b : a)
+			fx_fact(f, f->boots[i], FACT_ENVIRONMENT, FACT_BEFORE, name,
+				f->kernel_of[i] ? b : a);
+	fx_measure(f, "x", "boot", "", &fx_latency, true, 14.844, 16.29 / 14.844, .1);
+	fx_make(f, NULL, c);
+}
+
+/*
+ * What is done about a vulnerability is the environment; that an older kernel has no word for it,
+ * or another spelling, follows from the kernel.
+ */
+static void test_vulnerabilities(void **state)
+{
+	static const struct {
+		const char *base, *new;
+		enum compare_diff_class class;
+	} cases[] = {
+		{ "Mitigation: Retpolines; STIBP: disabled", "Mitigation: IBRS; STIBP: disabled",
+		  COMPARE_DIFF_ENVIRONMENT },
+		{ "Not affected", "Mitigation: PTI", COMPARE_DIFF_ENVIRONMENT },
+		{ "Mitigation: Retpolines", "Mitigation: Retpolines; RSB filling",
+		  COMPARE_DIFF_ENVIRONMENT },
+		{ NULL, "Vulnerable", COMPARE_DIFF_DERIVED },
+		{ "Not affected", NULL, COMPARE_DIFF_DERIVED },
+		{ "Mitigation: Retpolines, STIBP: disabled, RSB filling",
+		  "Mitigation: Retpolines; STIBP: disabled; RSB filling; BHI: Not affected",
+		  COMPARE_DIFF_DERIVED },
+	};
+	struct comparison c;
+	struct fx f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct compare_pair *p;
+
+		with_fact("vulnerability.spectre_v2", cases[i].base, cases[i].new, &f, &c);
+		p = &c.rows[0].pairs[0];
+		assert_int_equal(c.n_differences, 1);
+		assert_int_equal(c.differences[0].class, cases[i].class);
+		assert_int_equal(fx_flagged(p, COMPARE_CONFOUNDED),
+				 cases[i].class == COMPARE_DIFF_ENVIRONMENT);
+		/* 14.844 s and 16.29 s, less is better. */
+		assert_true(fabs(p->ratio - 1.0974) < 1e-3);
+		assert_int_equal(p->verdict, VERDICT_WORSE);
+		fx_done(&f, &c);
+	}
+}
+
+static void test_clocks(void **state)
+{
+	struct comparison c;
+	struct fx f;
+
+	(void)state;
+	with_fact("clocksource", "tsc", "hpet", &f, &c);
+	assert_true(fx_flagged(&c.rows[0].pairs[0], COMPARE_SLOW_CLOCK));
+	assert_true(fx_flagged(&c.rows[0].pairs[0], COMPARE_CONFOUNDED));
+	assert_string_equal(c.differences[0].name, "clocksource");
+	fx_done(&f, &c);
+	with_fact("clocksource", "tsc", "kvm-clock", &f, &c);
+	assert_false(fx_flagged(&c.rows[0].pairs[0], COMPARE_SLOW_CLOCK));
+	assert_true(fx_flagged(&c.rows[0].pairs[0], COMPARE_CONFOUNDED));
+	fx_done(&f, &c);
+	with_fact("clocksource", "acpi_pm", "acpi_pm", &f, &c);
+	assert_true(fx_flagged(&c.rows[0].pairs[0], COMPARE_SLOW_CLOCK));
+	assert_false(fx_flagged(&c.rows[0].pairs[0], COMPARE_CONFOUNDED));
+	assert_int_equal(c.rows[0].pairs[0].verdict, VERDICT_WORSE);
+	fx_done(&f, &c);
+}
+
+/* User and system times are only as comparable as the way in which they are counted. */
+static void test_cputime(void **state)
+{
+	static const struct metric system = { .name = "system",
+					      .unit = UNIT_NS,
+					      .better = METRIC_LESS,
+					      .kind = METRIC_MEASURE,
+					      .from = METRIC_FROM_REPORTED };
+	static const char tick[] = "CONFIG_TICK_CPU_ACCOUNTING=y\n";
+	static const char irq[] = "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
+	unsigned kind, i;
+
+	(void)state;
+	/* Same, different, unknown. */
+	for (kind = 0; kind < 3; kind++) {
+		struct comparison c;
+		struct fx f;
+
+		fx_start(&f, NULL);
+		fx_kernel(&f, "a", "6.1", "aa", "quiet", tick);
+		fx_kernel(&f, "b", "6.2", "bb", "quiet", kind == 2 ? NULL : kind == 1 ? irq : tick);
+		fx_blocks(&f, 8);
+		fx_measure(&f, "x", "build", "", &fx_latency, true, 100, 1.1, .5);
+		fx_measure(&f, "x", "build", "", &system, false, 50, 1.1, .5);
+		fx_make(&f, NULL, &c);
+		assert_int_equal(c.n_rows, 2);
+		for (i = 0; i < 2; i++) {
+			const struct compare_row *r = &c.rows[i];
+			bool flagged = kind == 1 && !strcmp(r->metric.name, "system");
+
+			assert_int_equal(fx_flagged(&r->pairs[0], COMPARE_CPUTIME), flagged);
+			assert_int_equal(r->pairs[0].verdict,
+					 flagged ? VERDICT_NONE : VERDICT_WORSE);
+		}
+		if (kind) {
+			assert_int_equal(c.differences[0].class, COMPARE_DIFF_DERIVED);
+			assert_string_equal(c.differences[0].name, "cputime");
+			assert_string_equal(c.differences[0].base, "tick");
+		}
+		if (kind == 1)
+			assert_string_equal(c.differences[0].new, "tick, irq-time");
+		fx_done(&f, &c);
+	}
+}
+
 static void test_config_and_words(void **state)
 {
 	struct fx f;
@@ -186,6 +311,8 @@ static void test_usage_flags(void **state)
 		{ "clocksource_changed", 1, 1.1, COMPARE_CLOCKSOURCE, true, VERDICT_NONE },
 		{ "suspended_ns", 17.6e9, 1.1, COMPARE_SUSPENDED, true, VERDICT_NONE },
 		{ "throttled_count", 3, 1.1, COMPARE_THROTTLED, true, VERDICT_WORSE },
+		{ "clock_overhead_ns", 1200, 1.1, COMPARE_SLOW_CLOCK, true, VERDICT_WORSE },
+		{ "clock_overhead_ns", 40, 1.1, COMPARE_SLOW_CLOCK, false, VERDICT_WORSE },
 		/* 8 % of the time stolen could make 5 %, and cannot make 10 %. */
 		{ "steal_ratio", .08, 1.05, COMPARE_STEAL, true, VERDICT_CANT_TELL },
 		{ "steal_ratio", .08, 1.10, COMPARE_STEAL, true, VERDICT_WORSE },
@@ -310,6 +437,8 @@ int main(void)
 		cmocka_unit_test(test_environment), cmocka_unit_test(test_config_and_words),
 		cmocka_unit_test(test_usage_flags), cmocka_unit_test(test_order),
 		cmocka_unit_test(test_drift),	    cmocka_unit_test(test_shape_flags),
+		cmocka_unit_test(test_clocks),	    cmocka_unit_test(test_vulnerabilities),
+		cmocka_unit_test(test_cputime),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

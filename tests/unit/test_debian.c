@@ -34,8 +34,11 @@
 	"#!/bin/sh\n"                                                                              \
 	"[ \"$LC_ALL\" = C ] || exit 9\n"                                                          \
 	"[ $1 = search ] && exec /bin/cat \"$KD_T/names\"\n"                                       \
-	"shift 3; r=100\n"                                                                         \
-	"for p; do [ -f \"$KD_T/show-$p\" ] && /bin/cat \"$KD_T/show-$p\" && r=0; done\n"          \
+	"a=$2; shift 3; r=100\n"                                                                   \
+	"for p; do\n"                                                                              \
+	"[ $a = --all-versions ] && [ -f \"$KD_T/all-$p\" ] && exec /bin/cat \"$KD_T/all-$p\"\n"   \
+	"[ -f \"$KD_T/show-$p\" ] && /bin/cat \"$KD_T/show-$p\" && r=0\n"                          \
+	"done\n"                                                                                   \
 	"exit $r\n"
 #define APT_GET                                                                                    \
 	"#!/bin/sh\n"                                                                              \
@@ -145,6 +148,9 @@ static void fetch_and_cache(void **state)
 /* Goes on with what fetch_and_cache left in the cache. */
 static void damaged_and_gone(void **state)
 {
+	static const char hex0[] =
+		"0000000000000000000000000000000000000000000000000000000000000000";
+	CLEANUP_FREE char *one = NULL, *ten = NULL, *all = NULL;
 	struct cache_entry *cached;
 	struct image img;
 	struct error e;
@@ -160,10 +166,21 @@ static void damaged_and_gone(void **state)
 	assert_int_equal(downloads(), 2);
 	/* A version that apt does not have. */
 	assert_int_equal(open_text("debian:" BUILD_RELEASE "=7", NULL, &img, &e), -ENOENT);
-	assert_has(e.text, "only in version 6.1.1-1");
+	assert_has(e.text, "debian:" BUILD_RELEASE "=7: not this version: apt offers 6.1.1-1, the "
+			   "cache cache/sub has 6.1.1-1: take one of these (debian:" BUILD_RELEASE
+			   "=VERSION)");
+	/* Of several, all are named, once each. */
+	write_show("all", PACKAGE, "6.1.1-1", hex0, "");
+	assert_int_equal(file_read("show-all", 1 << 16, &one, NULL, NULL), 0);
+	write_show("all", PACKAGE, "6.1.10-1", hex0, "");
+	assert_int_equal(file_read("show-all", 1 << 16, &ten, NULL, NULL), 0);
+	all = mem_printf("%s%s%s", one, ten, one);
+	write_text("all-" PACKAGE, all);
+	assert_int_equal(open_text("debian:" BUILD_RELEASE "=7", NULL, &img, &e), -ENOENT);
+	assert_has(e.text, "apt offers 6.1.10-1, 6.1.1-1, the cache");
+	assert_int_equal(unlink("all-" PACKAGE), 0);
 	/* apt's lists say another hash than what comes. */
-	write_show(PACKAGE, PACKAGE, "6.1.1-2",
-		   "0000000000000000000000000000000000000000000000000000000000000000", "");
+	write_show(PACKAGE, PACKAGE, "6.1.1-2", hex0, "");
 	assert_int_equal(open_text("debian:" BUILD_RELEASE, NULL, &img, &e), -EBADMSG);
 	assert_has(e.text, "another SHA-256");
 	assert_has(e.text, "the cache has debian:" BUILD_RELEASE "=6.1.1-1");
@@ -176,6 +193,9 @@ static void damaged_and_gone(void **state)
 	image_done(&img);
 	assert_int_equal(open_text("debian:" BUILD_RELEASE "=6.1.1-1", NULL, &img, &e), 0);
 	image_done(&img);
+	/* Neither offered nor in the cache, where there is another version. */
+	assert_int_equal(open_text("debian:" BUILD_RELEASE "=7", NULL, &img, &e), -ENOENT);
+	assert_has(e.text, "apt offers none, the cache cache/sub has 6.1.1-1");
 	write_text(cached[0].path, "damaged");
 	assert_int_equal(open_text("debian:" BUILD_RELEASE, NULL, &img, &e), -EBADMSG);
 	assert_has(e.text, cached[0].path);
@@ -294,7 +314,7 @@ static void cache_names(void **state)
 	static const char hex[] =
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 	struct cache_entry *list;
-	char *data;
+	char *data, *path;
 	size_t n, len;
 
 	(void)state;
@@ -302,7 +322,9 @@ static void cache_names(void **state)
 	assert_int_equal(n, 0);
 	assert_int_equal(mkdir("c", 0777), 0);
 	write_text("file", "abc");
-	assert_int_equal(cache_add("c", "file", "linux-image-6", "1:6.1~x-1", hex, NULL), 0);
+	assert_int_equal(cache_add("c", "file", "linux-image-6", "1:6.1~x-1", hex, &path, NULL), 0);
+	assert_true(str_starts(path, "c/linux-image-6_1%3a6.1~x-1_"));
+	free(path);
 	write_text("c/other_1_2.deb", "x");
 	write_text("c/_.deb", "x");
 	assert_int_equal(cache_list("c", &list, &n, NULL), 0);

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,147 +27,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "facts/cgroup.h"
-#include "facts/facts.h"
 #include "facts/limits.h"
 #include "facts/probe.h"
-
-#define CPU	    "/sys/devices/system/cpu"
-#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
-/* ---- trees ---- */
-
-struct tree {
-	char root[64];
-	struct facts_source src;
-};
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
-static int make(void **state)
-{
-	struct tree *t = mem_alloc(sizeof(*t));
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(t->root, sizeof(t->root), "%.40s/facts.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	assert_non_null(mkdtemp(t->root));
-	t->src.root = t->root;
-	*state = t;
-	return 0;
-}
-
-static int unmake(void **state)
-{
-	struct tree *t = *state;
-
-	nftw(t->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	free(t);
-	return 0;
-}
-
-static void folder(struct tree *t, const char *path)
-{
-	CLEANUP_FREE char *full = mem_printf("%s%s", t->root, path);
-
-	assert_int_equal(file_mkdirs(full, NULL), 0);
-}
-
-static void bytes(struct tree *t, const char *path, const void *data, size_t len)
-{
-	CLEANUP_FREE char *full = mem_printf("%s%s", t->root, path);
-	CLEANUP_FREE char *dir = mem_strdup(path);
-
-	*strrchr(dir, '/') = '\0';
-	folder(t, dir);
-	assert_int_equal(file_replace(full, data, len, NULL), 0);
-}
-
-static void text(struct tree *t, const char *path, const char *s)
-{
-	bytes(t, path, s, strlen(s));
-}
-
-/* ---- facts as a list ---- */
-
-struct got {
-	char *name, *value, *why;
-	enum fact_class class;
-	enum fact_when when;
-};
-
-struct gots {
-	struct got *f;
-	size_t n, cap;
-};
-
-static void keep(void *arg, const struct record_fact *f)
-{
-	struct gots *g = arg;
-
-	g->f = mem_grow(g->f, g->n, &g->cap, sizeof(*g->f));
-	g->f[g->n++] = (struct got){ mem_strdup(f->name), mem_strdup(f->value), mem_strdup(f->why),
-				     f->class, f->when };
-}
-
-static struct gots collect(const struct facts_source *src)
-{
-	struct gots g = { NULL, 0, 0 };
-
-	facts_collect(src, FACT_BEFORE, keep, &g);
-	return g;
-}
-
-static void gots_done(struct gots *g)
-{
-	size_t i;
-
-	for (i = 0; i < g->n; i++) {
-		free(g->f[i].name);
-		free(g->f[i].value);
-		free(g->f[i].why);
-	}
-	free(g->f);
-}
-
-static const struct got *find(const struct gots *g, const char *name)
-{
-	const struct got *hit = NULL;
-	size_t i;
-
-	for (i = 0; i < g->n; i++) {
-		if (strcmp(g->f[i].name, name) != 0)
-			continue;
-		assert_null(hit); /* a name stands once */
-		hit = &g->f[i];
-	}
-	if (!hit)
-		fail_msg("no fact '%s'", name);
-	return hit;
-}
-
-static void expect(const struct gots *g, const char *name, const char *value)
-{
-	const struct got *f = find(g, name);
-
-	if (!str_eq(f->value, value))
-		fail_msg("%s is '%s' (%s), not '%s'", name, f->value ? f->value : "unknown",
-			 f->why ? f->why : "", value);
-}
-
-/* Unknown, with a reason that has this in it. */
-static void expect_unknown(const struct gots *g, const char *name, const char *why)
-{
-	const struct got *f = find(g, name);
-
-	if (f->value || !f->why || !strstr(f->why, why))
-		fail_msg("%s: '%s', because '%s', not '%s'", name, f->value ? f->value : "unknown",
-			 f->why ? f->why : "", why);
-}
+#include "facts_fixture.h"
 
 /* True of every list of facts. */
 static void sane(const struct gots *g)
@@ -311,6 +172,32 @@ static void test_preemption(void **state)
 		text(t, "/proc/sys/kernel/version", cases[i][0]);
 		g = collect(&t->src);
 		expect(&g, "preemption", cases[i][1]);
+		gots_done(&g);
+	}
+}
+
+static void test_toolchain(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "Linux version 6.1.0-57-amd64 (debian-kernel@lists.debian.org) (gcc-12 (Debian "
+		  "12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40) #1 SMP (x) #2\n",
+		  "gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40" },
+		{ "Linux version 4.19.0 (me@here) (gcc version 8.3.0 (Debian 8.3.0-6)) #1 SMP\n",
+		  "gcc version 8.3.0 (Debian 8.3.0-6)" },
+		{ "Linux version 6.1.0 (me@here) #1 SMP\n", NULL },
+		{ "#1) (\n", NULL },
+	};
+	struct tree *t = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct gots g;
+
+		text(t, "/proc/version", cases[i][0]);
+		g = collect(&t->src);
+		if (cases[i][1])
+			expect(&g, "toolchain", cases[i][1]);
+		else
+			expect_unknown(&g, "toolchain", "/proc/version: no compiler in it");
 		gots_done(&g);
 	}
 }
@@ -692,10 +579,6 @@ static void test_probe(void **state)
 	probe_diff(&a, &b, &d);
 	assert_int_equal(d.suspended_ns, 0);
 	assert_false(d.have_clocksource || d.clocksource_changed);
-
-	assert_true(probe_clocksource_slow("hpet") && probe_clocksource_slow("acpi_pm"));
-	assert_false(probe_clocksource_slow("tsc") || probe_clocksource_slow("kvm-clock") ||
-		     probe_clocksource_slow(NULL));
 }
 
 /* ---- kernel log ---- */
@@ -926,6 +809,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_TREE(test_normal),
 		IN_TREE(test_preemption),
+		IN_TREE(test_toolchain),
 		IN_TREE(test_empty),
 		IN_TREE(test_many_cpus),
 		IN_TREE(test_online_disagrees),

@@ -61,6 +61,13 @@ static void specs(void **state)
 		{ "debian:6.1.0-55-cloud-amd64", NULL, "6.1.0-55-cloud-amd64", NULL,
 		  KERNEL_DEBIAN },
 		{ "n=debian:6.1-a=1:6.1~x+b,append=q", "n", "6.1-a=1:6.1~x+b", "q", KERNEL_DEBIAN },
+		{ "installed:6.1 my build", NULL, "6.1 my build", NULL, KERNEL_INSTALLED },
+		{ "i=installed:6.2.12*,append=q", "i", "6.2.12*", "q", KERNEL_INSTALLED },
+		{ "running", NULL, "running", NULL, KERNEL_RUNNING },
+		{ "r=running,append=", "r", "running", "", KERNEL_RUNNING },
+		{ "./running", NULL, "./running", NULL, KERNEL_FILE },
+		{ "git:HEAD~1", NULL, "HEAD~1", NULL, KERNEL_GIT },
+		{ "g=git:v6.1^{},append=a,config=b", "g", "v6.1^{}", "a,config=b", KERNEL_GIT },
 		{ "\"a, \\\"b\\\\=\xc3\xb6\"=debian:6", "a, \"b\\=\xc3\xb6", "6", NULL,
 		  KERNEL_DEBIAN },
 	};
@@ -70,9 +77,17 @@ static void specs(void **state)
 		{ "", "no kernel is named" },
 		{ "a=", "no kernel is named" },
 		{ ",append=x", "no kernel is named" },
-		{ "git:HEAD", "unknown form" },
-		{ "running", "unknown form" },
-		{ "x=installed:6.1", "unknown form" },
+		{ "rpm:6.1", "unknown form" },
+		{ "installed:", "not a release" },
+		{ "installed:../x", "not a release" },
+		{ "installed:.", "not a release" },
+		{ "git:", "no commit is named" },
+		{ "git:-o", "no commit is named" },
+		{ "git:,config=x", "no commit is named" },
+		{ "git:v6.1..v6.2", "a range of commits" },
+		{ "git:a\tb", "control character" },
+		{ "git:HEAD,confg=x", "unknown option 'confg'" },
+		{ "git:HEAD,config=", "config= wants a file" },
 		{ "vmlinuz,apend=x", "unknown option 'apend'" },
 		{ "debian:", "not a release" },
 		{ "debian:-o", "not a release" },
@@ -86,8 +101,11 @@ static void specs(void **state)
 		{ "\"\xff\"=k", "not UTF-8" },
 		{ "\"\xed\xa0\x80\"=k", "not UTF-8" },
 	};
+	static const char *const same[] = { "vmlinuz", "debian:6.1-a=1:6.1~x+b",
+					    "installed:6.1 my build", "running", "git:HEAD~1" };
 	struct kernel_spec k;
 	struct error e;
+	char *s;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -99,6 +117,21 @@ static void specs(void **state)
 			fail_msg("%s: label %s, what %s, append %s", good[i].text,
 				 k.label ? k.label : "-", k.what, k.append ? k.append : "-");
 		assert_string_equal(k.text, good[i].text);
+		kernel_spec_done(&k);
+	}
+	/* KERNEL again, without label and append; the configuration takes commas. */
+	assert_int_equal(kernel_spec_parse("x=git:topic/a,config=b,c d,append=q", &k, NULL), 0);
+	assert_string_equal(k.what, "topic/a");
+	assert_string_equal(k.config, "b,c d");
+	s = kernel_spec_kernel(&k);
+	assert_string_equal(s, "git:topic/a,config=b,c d");
+	free(s);
+	kernel_spec_done(&k);
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
+		assert_int_equal(kernel_spec_parse(same[i], &k, NULL), 0);
+		s = kernel_spec_kernel(&k);
+		assert_string_equal(s, same[i]);
+		free(s);
 		kernel_spec_done(&k);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -427,8 +460,10 @@ static void files(void **state)
 	assert_has(e.text, "none: no such file; KERNEL is");
 	assert_int_equal(open_text("6.1.0-9-amd64", &img, &e), -ENOENT);
 	assert_has(e.text, "debian:6.1.0-9-amd64");
-	assert_int_equal(open_text(".", &img, &e), -EISDIR);
+	assert_int_equal(open_text(".", &img, &e), -ENOENT);
 	assert_has(e.text, "arch/x86/boot/bzImage");
+	assert_int_equal(open_text("git:HEAD", &img, &e), -ENOTSUP);
+	assert_has(e.text, "git:HEAD: ");
 	assert_int_equal(open_text("/dev/null", &img, &e), -EINVAL);
 	assert_has(e.text, "not a regular file");
 	write_file("empty", "", 0);
@@ -460,6 +495,38 @@ static void files(void **state)
 	str_done(&bz);
 }
 
+/* The kernel's own word comes before the file of that name, which another build may have left. */
+static void config_that_runs(void **state)
+{
+	struct str text = STR_INIT, gz = STR_INIT;
+	char *got = NULL;
+
+	(void)state;
+	assert_int_equal(mkdir("proc", 0700), 0);
+	assert_int_equal(mkdir("boot", 0700), 0);
+	assert_int_equal(kconfig_running(".", "6.1", &got, NULL), -ENOENT);
+	write_file("boot/config-6.1", "CONFIG_BOOT=y\n", 14);
+	assert_int_equal(kconfig_running(".", "6.1", &got, NULL), 0);
+	assert_string_equal(got, "CONFIG_BOOT=y\n");
+	free(got);
+	str_add(&text, "CONFIG_OWN=y\n");
+	build_pack(&gz, ARCHIVE_FILTER_GZIP, NULL, &text, 1);
+	write_file("proc/config.gz", gz.s, gz.len);
+	assert_int_equal(kconfig_running(".", "6.1", &got, NULL), 0);
+	assert_string_equal(got, "CONFIG_OWN=y\n");
+	free(got);
+	write_file("proc/config.gz", "nonsense", 8);
+	assert_int_equal(kconfig_running(".", "6.1", &got, NULL), 0);
+	assert_string_equal(got, "CONFIG_BOOT=y\n");
+	free(got);
+	unlink("proc/config.gz");
+	unlink("boot/config-6.1");
+	rmdir("proc");
+	rmdir("boot");
+	str_done(&text);
+	str_done(&gz);
+}
+
 static int enter_folder(void **state)
 {
 	static char path[] = "/tmp/kdelta-test-image.XXXXXX";
@@ -489,7 +556,7 @@ int main(void)
 		cmocka_unit_test(hashes),	   cmocka_unit_test(bzimage_in_each_compression),
 		cmocka_unit_test(bzimage_hostile), cmocka_unit_test(vmlinux),
 		cmocka_unit_test(packages),	   cmocka_unit_test(matching),
-		cmocka_unit_test(files),
+		cmocka_unit_test(files),	   cmocka_unit_test(config_that_runs),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

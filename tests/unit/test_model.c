@@ -174,8 +174,9 @@ static void bad_parameters_are_named(void **state)
 /* ---- listings ---- */
 
 static struct workload_info infos[] = {
-	{ "ctx", "ctx", "hand-over", "A ring.", 3, SHAPE_COUNTED, true, params, metrics },
-	{ "nop", "harness", "pass", "Nothing.", 1, SHAPE_ONCE, false, no_params, metrics },
+	{ "ctx", "ctx", "hand-over", "A ring.", 3, SHAPE_COUNTED, true, params, metrics, 0 },
+	{ "nop", "harness", "pass", "Nothing.", 1, SHAPE_ONCE, false, no_params, metrics,
+	  NEED_LOOPBACK | NEED_SHELL },
 };
 static struct workload_list known = { .items = infos, .n = 2 };
 
@@ -202,6 +203,10 @@ static int decode_listing(const char *text, struct workload_list *ret)
 	return workload_list_decode(j, ret, &err);
 }
 
+#define OTHER_NEEDS(more)                                                                          \
+	"{\"protocol\":1,\"workloads\":[{\"name\":\"x\",\"op\":\"x\",\"version\":1,"               \
+	"\"shape\":\"once\",\"params\":[],\"metrics\":[]" more "}]}"
+
 static void listings_come_back(void **state)
 {
 	static const char *const bad[] = {
@@ -218,6 +223,10 @@ static void listings_come_back(void **state)
 		"\"default\":\"\"}],\"metrics\":[]}]}",
 		"{\"protocol\":1,\"workloads\":[{\"name\":\"x\",\"op\":\"x\",\"version\":1,"
 		"\"shape\":\"once\",\"params\":[]}]}",
+		"{\"protocol\":1,\"workloads\":[{\"name\":\"x\",\"op\":\"x\",\"version\":1,"
+		"\"shape\":\"once\",\"params\":[],\"metrics\":[],\"needs\":\"shell\"}]}",
+		"{\"protocol\":1,\"workloads\":[{\"name\":\"x\",\"op\":\"x\",\"version\":1,"
+		"\"shape\":\"once\",\"params\":[],\"metrics\":[],\"needs\":[2]}]}",
 	};
 	CLEANUP_FREE char *text = listing();
 	const struct workload_info *w;
@@ -239,7 +248,19 @@ static void listings_come_back(void **state)
 	assert_string_equal(w->params[0].sweep, "2+16");
 	assert_string_equal(w->metrics[0].name, "time");
 	assert_null(w->metrics[1].name);
+	assert_int_equal(w->needs, 0);
+	assert_int_equal(workload_list_find(&l, "nop")->needs, NEED_LOOPBACK | NEED_SHELL);
+	assert_non_null(strstr(text, "\"needs\":[\"loopback\",\"shell\"]"));
+	assert_null(workload_list_find(&l, "ct"));
 	workload_list_done(&l);
+	/* An older agent says nothing of needs, a newer one may have words that are not known. */
+	assert_int_equal(decode_listing(OTHER_NEEDS(""), &l), 0);
+	assert_int_equal(l.items[0].needs, 0);
+	workload_list_done(&l);
+	assert_int_equal(decode_listing(OTHER_NEEDS(",\"needs\":[\"moon\",\"root\"]"), &l), 0);
+	assert_int_equal(l.items[0].needs, NEED_ROOT);
+	workload_list_done(&l);
+	assert_string_equal(need_name(NEED_TMPDIR), "tmpdir");
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		if (decode_listing(bad[i], &l) >= 0)
 			fail_msg("%s was taken", bad[i]);
@@ -338,6 +359,40 @@ static void place_is_always_swept(void **state)
 	point_is(1, "procs=16,place=free", false, true);
 }
 
+/* A text with min 1 has no default; the first that is given is the headline's. */
+static void what_must_be_given(void **state)
+{
+	static const struct param own[] = {
+		{ "run", PARAM_TEXT, "", 1, 0, NULL, NULL, "what", 0 },
+		{ "samples", PARAM_UINT, "5", 1, 9, NULL, NULL, "how many", 0 },
+		{ .name = NULL },
+	};
+	struct workload_info info = infos[0];
+	struct workload_list one = { .items = &info, .n = 1 };
+	struct args args;
+
+	(void)state;
+	info.params = own;
+	start_points();
+	assert_int_equal(spec_expand("ctx", &one, &arena, &points, &err), -EINVAL);
+	assert_string_equal(err.text, "ctx: the parameter 'run' must be given");
+	error_clear(&err);
+	assert_int_equal(spec_expand("ctx:run=\"\"", &one, &arena, &points, &err), -EINVAL);
+	error_clear(&err);
+	assert_int_equal(args_parse(own, "samples=3", &arena, &args, &err), -EINVAL);
+	assert_string_equal(err.text, "the parameter 'run' must be given");
+	error_clear(&err);
+	assert_int_equal(args_parse(own, "samples=3,run=x", &arena, &args, &err), 0);
+	assert_string_equal(args_canonical(&args, &arena), "run=x,samples=3");
+	assert_int_equal(points.n, 0);
+	assert_int_equal(spec_expand("ctx:run=a+b", &one, &arena, &points, &err), 0);
+	assert_int_equal(spec_expand("ctx:run=a,samples=2", &one, &arena, &points, &err), 0);
+	assert_int_equal(points.n, 3);
+	point_is(0, "run=a,samples=5", true, false);
+	point_is(1, "run=b,samples=5", false, false);
+	point_is(2, "run=a,samples=2", false, false);
+}
+
 static void a_point_is_there_once(void **state)
 {
 	(void)state;
@@ -422,8 +477,8 @@ static void points_have_a_limit(void **state)
 static void plans_come_back(void **state)
 {
 	struct plan_item items[2] = {
-		{ "id-1", "ctx", "procs=2", true, false, 250000000 },
-		{ "id-2", "x\"y", "run=\"a,b\"", false, true, 1 },
+		{ "id-1", "ctx", "procs=2", true, false, 250000000, NULL, 0 },
+		{ "id-2", "x\"y", "run=\"a,b\"", false, true, 1, NULL, 0 },
 	};
 	CLEANUP_JSON json_t *context = json_pack("{s:s}", "cpu", "this one");
 	struct plan p = { .boot = "b",
@@ -486,13 +541,13 @@ static void bad_plans_are_refused(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(one_text_for_one_meaning),	 TEST(a_multiple_is_asked_for),
-		TEST(texts_survive_quoting),	 TEST(bad_parameters_are_named),
-		TEST(listings_come_back),	 TEST(specs_become_points),
-		TEST(place_is_always_swept),	 TEST(a_point_is_there_once),
-		TEST(spec_values_may_be_quoted), TEST(bad_specs_are_refused),
-		TEST(points_have_a_limit),	 TEST(plans_come_back),
-		TEST(bad_plans_are_refused),
+		TEST(one_text_for_one_meaning), TEST(a_multiple_is_asked_for),
+		TEST(texts_survive_quoting),	TEST(bad_parameters_are_named),
+		TEST(listings_come_back),	TEST(specs_become_points),
+		TEST(what_must_be_given),	TEST(place_is_always_swept),
+		TEST(a_point_is_there_once),	TEST(spec_values_may_be_quoted),
+		TEST(bad_specs_are_refused),	TEST(points_have_a_limit),
+		TEST(plans_come_back),		TEST(bad_plans_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,11 +128,16 @@ static const struct param placed[] = {
 	{ .name = NULL },
 };
 static struct workload_info infos[] = {
-	{ .name = "nop", .params = no_params },	 { .name = "getppid", .params = no_params },
-	{ .name = "read", .params = no_params }, { .name = "write", .params = no_params },
-	{ .name = "stat", .params = no_params }, { .name = "open_close", .params = no_params },
-	{ .name = "pipe", .params = placed },	 { .name = "ctx", .params = procs },
-	{ .name = "fork", .params = no_params }, { .name = "exec", .params = no_params },
+	{ .name = "nop", .params = no_params },	  { .name = "getppid", .params = no_params },
+	{ .name = "read", .params = no_params },  { .name = "write", .params = no_params },
+	{ .name = "stat", .params = no_params },  { .name = "open_close", .params = no_params },
+	{ .name = "pipe", .params = placed },	  { .name = "ctx", .params = procs },
+	{ .name = "fork", .params = no_params },  { .name = "exec", .params = no_params },
+	{ .name = "unix", .params = placed },	  { .name = "udp", .params = placed },
+	{ .name = "tcp", .params = placed },	  { .name = "ring", .params = placed },
+	{ .name = "poll", .params = no_params },  { .name = "pagefault", .params = no_params },
+	{ .name = "sh", .params = no_params },	  { .name = "thread", .params = no_params },
+	{ .name = "vfork", .params = no_params }, { .name = "posix_spawn", .params = no_params },
 };
 static const struct workload_list known = { .items = infos, .n = ARRAY_SIZE(infos) };
 

@@ -40,6 +40,61 @@ static void output_and_status(void **state)
 	proc_result_done(&r);
 }
 
+static void into_a_descriptor(void **state)
+{
+	const char *const argv[] = SH("echo out; echo err >&2; exit 7");
+	char buf[20] = "";
+	FILE *f = tmpfile();
+	struct proc_opts o = { .out_fd = fileno(f) };
+	struct proc_result r;
+
+	(void)state;
+	assert_int_equal(proc_run(argv, &o, &r, NULL), 0);
+	assert_int_equal(r.status, 7);
+	assert_string_equal(r.out, "");
+	assert_string_equal(r.err, "");
+	proc_result_done(&r);
+	/* It is still ours. */
+	assert_int_equal(pread(fileno(f), buf, sizeof(buf) - 1, 0), 8);
+	assert_string_equal(buf, "out\nerr\n");
+	fclose(f);
+}
+
+static void the_end_of_stderr(void **state)
+{
+	const char *const argv[] = SH("seq 1 5000; seq 1 50000 >&2; echo the end >&2; exit 1");
+	const char *const killed[] = SH("echo last words >&2; kill -9 $$");
+	const struct proc_opts o = { .max_output = 20, .keep_end = true, .no_out = true };
+	struct error e = ERROR_INIT;
+	struct proc_result r;
+
+	(void)state;
+	assert_int_equal(proc_run_ok(argv, &o, &r, &e), -EIO);
+	assert_string_equal(e.text, "sh: exit status 1: the end");
+	assert_string_equal(r.err, "49999\n50000\nthe end\n");
+	assert_string_equal(r.out, "");
+	assert_true(r.truncated);
+	proc_result_done(&r);
+	error_clear(&e);
+	assert_int_equal(proc_run_ok(killed, &o, &r, &e), -EIO);
+	assert_string_equal(e.text, "sh: ended by signal 9 (Killed): last words");
+	proc_result_done(&r);
+}
+
+static void what_it_used(void **state)
+{
+	const char *const argv[] = SH("i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done");
+	struct proc_result r;
+
+	(void)state;
+	assert_int_equal(proc_run(argv, NULL, &r, NULL), 0);
+	assert_true(r.usage.ru_utime.tv_sec + r.usage.ru_utime.tv_usec + r.usage.ru_stime.tv_sec +
+			    r.usage.ru_stime.tv_usec >
+		    0);
+	assert_true(r.usage.ru_maxrss > 100);
+	proc_result_done(&r);
+}
+
 static void ended_by_signal(void **state)
 {
 	const char *const argv[] = SH("kill -TERM $$");
@@ -225,6 +280,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(output_and_status),
+		cmocka_unit_test(into_a_descriptor),
+		cmocka_unit_test(the_end_of_stderr),
+		cmocka_unit_test(what_it_used),
 		cmocka_unit_test(ended_by_signal),
 		cmocka_unit_test(environment_and_folder),
 		cmocka_unit_test(cannot_start),

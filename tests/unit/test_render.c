@@ -361,6 +361,35 @@ static void test_hostile(void **state)
 	check(&f, NULL, "hostile", "tmcj");
 }
 
+/* Long command lines are cut in the middle, those that would look alike are not; titles wrap. */
+static void test_long_values(void **state)
+{
+	static const char *const run[] = {
+		"run=\"make -j8 LOCALVERSION=-with-a-long-name, all\",samples=5,timeout=600s",
+		"run=./bench --size 4096 --threads 64 -x,samples=5,timeout=600s",
+		"run=./bench --size 4096 --threads 99 -y,samples=5,timeout=600s",
+		"run=./bench --size 409 --threads 12 --alike,samples=5,timeout=600s",
+		"run=./bench --size 409 --threads 22 --alike,samples=5,timeout=600s",
+		"run=\"01234567890123456\xe2\x82\xac\xe2\x82\xac,"
+		"5678901234567\xe2\x82\xac\xe2\x82\xac"
+		"90\",samples=5,timeout=600s",
+		"run=true,samples=5,timeout=600s",
+	};
+	struct fx f;
+	size_t i;
+
+	(void)state;
+	fx_two(&f);
+	fx_blocks(&f, 8);
+	for (i = 0; i < ARRAY_SIZE(run); i++)
+		fx_measure(&f, "program", "cmd", run[i], &fx_latency, true, 1e6, 1.1, .5);
+	fx_measure(&f, "alone", "cmd",
+		   "run=./bench --size 4096 --threads 64 --and-more --and-still-more 1,samples=5,"
+		   "warmup=1,windows=auto,timeout=600s",
+		   &fx_latency, true, 1e6, 1.1, .5);
+	check(&f, NULL, "long", "tmj");
+}
+
 static void test_escapes(void **state)
 {
 	static const struct {
@@ -433,12 +462,13 @@ static void test_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),	 cmocka_unit_test(test_aa),
-		cmocka_unit_test(test_one_boot), cmocka_unit_test(test_emulated),
-		cmocka_unit_test(test_three),	 cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_mixed),	 cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_hostile),	 cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_results),	 cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_words),	    cmocka_unit_test(test_aa),
+		cmocka_unit_test(test_one_boot),    cmocka_unit_test(test_emulated),
+		cmocka_unit_test(test_three),	    cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_mixed),	    cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_hostile),	    cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_results),	    cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_long_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

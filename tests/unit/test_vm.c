@@ -80,7 +80,7 @@ static int run(struct boot *b, const char *mode, const char *agent, struct error
 	CLEANUP_CLOSE int fd = open(kernel, O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(vm_initrd_base(elf, &base, &b->cfg.initrd_base_len, NULL), 0);
+	assert_int_equal(vm_initrd_base(elf, NULL, 0, &base, &b->cfg.initrd_base_len, NULL), 0);
 	b->cfg.initrd_base = base;
 	if (!b->cfg.qemu)
 		b->cfg.qemu = fake;
@@ -193,6 +193,12 @@ static void test_boot_fates(void **state)
 		  true },
 		{ "panic-after-done", VM_DONE, "panicked after 'done': Attempted", "Kernel panic",
 		  3, true },
+		{ "no-channel", VM_EXITED_EARLY,
+		  "(guest-shutdown); init said: no channel: nothing to send through: No such file",
+		  "kdelta-agent: no channel", 0, false },
+		{ "module-fails", VM_EXITED_EARLY, "without 'done'", "Power down", 1, false },
+		{ "oom", VM_EXITED_EARLY, "without 'done'", "Power down", 2, false },
+		{ "two-channels", VM_DONE, "", "Power down", 3, false },
 		{ "no-poweroff", VM_DONE, "did not power off after 'done'", "", 3, false },
 		{ "ignore-quit", VM_DONE, "did not power off after 'done'", "", 3, false },
 	};
@@ -215,10 +221,50 @@ static void test_boot_fates(void **state)
 			assert_string_equal(b.result.qemu_exit, "exit 0");
 		if (str_eq(t[i].mode, "ignore-quit"))
 			assert_string_equal(b.result.qemu_exit, "killed by us");
+		if (lines)
+			assert_string_equal(b.result.channel, str_eq(t[i].mode, "two-channels")
+								      ? "virtio"
+								      : "serial");
+		else
+			assert_null(b.result.channel);
 		if (str_eq(t[i].mode, "wrong-kernel"))
 			assert_true(strstr(b.lines.s, "\"release\":\"0.0.0-wrong\""));
 		boot_done(&b);
 	}
+}
+
+/* With the drivers' modules the records come through the port. */
+static void test_boot_modules(void **state)
+{
+	const struct vm_module modules[] = { { "virtio_pci", "1", 1 },
+					     { "virtio_console", "2", 1 } };
+	struct boot b = { .cfg = { .modules = modules, .n_modules = 2 } };
+	struct boot c = { .cfg = { .modules = modules, .n_modules = 1 } };
+
+	(void)state;
+	expect(&b, "ok", VM_DONE, "");
+	assert_string_equal(b.result.channel, "virtio");
+	assert_true(strstr(b.result.console_tail, "loading kdelta/modules/01-virtio_pci.ko\n"));
+	assert_true(strstr(b.result.console_tail, "loading kdelta/modules/02-virtio_console.ko\n"));
+	boot_done(&b);
+	expect(&c, "module-fails", VM_EXITED_EARLY, "without 'done'");
+	assert_true(strstr(c.lines.s, "the module 01-virtio_pci.ko cannot be loaded: Exec format"));
+	boot_done(&c);
+}
+
+static void test_boot_kvm(void **state)
+{
+	struct boot dead = { .cfg = { .kvm = true, .boot_timeout_ns = NSEC_PER_SEC } };
+	struct boot none = { .cfg = { .kvm = true } };
+	struct boot tcg = { .cfg = { .kvm = false } };
+
+	(void)state;
+	expect(&dead, "dead-kvm", VM_HUNG, "CONFIG_SERIAL_8250_CONSOLE, and CONFIG_SERIAL_8250 or");
+	boot_done(&dead);
+	expect(&none, "no-kvm", VM_QEMU_FAILED, "Could not access KVM kernel module");
+	boot_done(&none);
+	expect(&tcg, "dead-kvm", VM_DONE, "");
+	boot_done(&tcg);
 }
 
 static void test_boot_timeouts(void **state)
@@ -299,9 +345,9 @@ static void test_boot_no_qemu(void **state)
 	boot_done(&d);
 }
 
-static size_t count_fds(void)
+static size_t count_entries(const char *path)
 {
-	DIR *d = opendir("/proc/self/fd");
+	DIR *d = opendir(path);
 	size_t n = 0;
 
 	assert_non_null(d);
@@ -311,21 +357,45 @@ static size_t count_fds(void)
 	return n;
 }
 
+/* 50 boots, whatever becomes of them: no descriptor, process or file is left. */
 static void test_boot_no_leak(void **state)
 {
-	static const char *const modes[] = { "ok", "panic", "refuse-args" };
-	size_t before = count_fds(), i;
+	static const char *const modes[] = { "ok", "panic", "refuse-args", "early-exit",
+					     "overlong" };
+	CLEANUP_FREE char *pids = in_dir("pids");
+	CLEANUP_FREE char *text = NULL;
+	size_t fds, files, tmp, i, n = 0;
+	char *s, *next;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(modes); i++) {
-		struct boot b = { .stop_on = NULL };
+	setenv("FAKE_QEMU_PIDS", pids, 1);
+	write_file("pids", "", 0, 0644);
+	write_file("pid", "", 0, 0644);
+	fds = count_entries("/proc/self/fd");
+	files = count_entries(dir);
+	tmp = count_entries("/tmp");
+	for (i = 0; i < 50; i++) {
+		struct boot b = { .stop_on = i % 7 ? NULL : "hello" };
 
-		assert_int_equal(run(&b, modes[i], "agent.sh", NULL), 0);
+		assert_int_equal(run(&b, modes[i % ARRAY_SIZE(modes)], "agent.sh", NULL), 0);
 		boot_done(&b);
-		assert_int_equal(count_fds(), before);
+		assert_int_equal(count_entries("/proc/self/fd"), fds);
 	}
-	/* No child is left to reap. */
+	unsetenv("FAKE_QEMU_PIDS");
+	assert_int_equal(count_entries(dir), files);
+	/* Others use it, too, but none of them leaves fifty. */
+	assert_in_range(count_entries("/tmp"), 0, tmp + 25);
+	/* No child is left to reap, and none lives on elsewhere. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(file_read(pids, 10000, &text, NULL, NULL), 0);
+	for (s = text; *s; s = next + 1, n++) {
+		pid_t pid = (pid_t)strtol(s, &next, 10);
+
+		assert_true(pid > 1 && *next == '\n');
+		assert_int_equal(kill(pid, 0), -1);
+		assert_int_equal(errno, ESRCH);
+	}
+	assert_int_equal(n, 50);
 }
 
 /* A parent without stdin, stdout and stderr: its sockets get those numbers. */
@@ -403,7 +473,12 @@ static void test_version(void **state)
 
 	(void)state;
 	assert_int_equal(vm_qemu_version(fake, version, sizeof(version), NULL), 0);
-	assert_string_equal(version, "0.0.0 (fake)");
+	assert_string_equal(version, "7.2.0 (fake)");
+	setenv("FAKE_QEMU_VERSION", "6.2.0", 1);
+	assert_int_equal(vm_qemu_version(fake, version, sizeof(version), &e), -ENOTSUP);
+	assert_true(strstr(e.text, "is QEMU 6.2.0 (fake): 7.2 or newer is needed"));
+	unsetenv("FAKE_QEMU_VERSION");
+	error_clear(&e);
 	assert_int_equal(vm_qemu_version("/bin/true", version, sizeof(version), &e), -EPROTO);
 	error_clear(&e);
 	assert_int_equal(vm_qemu_version("/nonexistent/q", version, sizeof(version), &e), -ENOENT);
@@ -490,6 +565,8 @@ int main(void)
 		cmocka_unit_test(test_boot_bulk),
 		cmocka_unit_test(test_boot_burst),
 		cmocka_unit_test(test_boot_fates),
+		cmocka_unit_test(test_boot_modules),
+		cmocka_unit_test(test_boot_kvm),
 		cmocka_unit_test(test_boot_timeouts),
 		cmocka_unit_test(test_boot_callback),
 		cmocka_unit_test(test_boot_qemu_killed),

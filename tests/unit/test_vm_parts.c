@@ -22,9 +22,11 @@
 #include "base/str.h"
 #include "vm/channel.h"
 #include "vm/console.h"
+#include "vm/elf.h"
 #include "vm/initramfs.h"
 #include "vm/qemu.h"
 #include "vm/qmp.h"
+#include "vm/shell.h"
 #include "vm/vm.h"
 #include "vm_fixture.h"
 
@@ -196,6 +198,7 @@ static void test_console_signs(void **state)
 	for (i = 0; i < ARRAY_SIZE(t); i++)
 		if (console_sign(t[i].line) != t[i].sign)
 			fail_msg("'%s': %d", t[i].line, console_sign(t[i].line));
+	assert_true(console_sign("kdelta-agent: no channel: x: No such file") == CONSOLE_QUIET);
 	assert_string_equal(console_message("<4>[   12.345678][    T1] abc [x]"), "abc [x]");
 	assert_string_equal(console_message("[drm] abc"), "[drm] abc");
 }
@@ -251,6 +254,7 @@ static void test_initramfs(void **state)
 	CLEANUP_FREE char *path = in_dir("agent");
 	unsigned char elf[5001], back[6000];
 	struct archive_entry *entry;
+	struct vm_config cfg = { .plan_json = "{\"a\":1}" };
 	void *base, *again, *plan;
 	size_t len, again_len, plan_len, i;
 	struct archive *a;
@@ -258,9 +262,9 @@ static void test_initramfs(void **state)
 	(void)state;
 	make_elf(elf, sizeof(elf), EM_X86_64, PT_LOAD);
 	write_file("agent", elf, sizeof(elf), 0755);
-	assert_int_equal(vm_initrd_base(path, &base, &len, NULL), 0);
+	assert_int_equal(vm_initrd_base(path, NULL, 0, &base, &len, NULL), 0);
 	write_file("agent", elf, sizeof(elf), 0644);
-	assert_int_equal(vm_initrd_base(path, &again, &again_len, NULL), 0);
+	assert_int_equal(vm_initrd_base(path, NULL, 0, &again, &again_len, NULL), 0);
 	assert_int_equal(len, again_len);
 	assert_memory_equal(base, again, len);
 	assert_int_equal(len % 4, 0);
@@ -280,7 +284,7 @@ static void test_initramfs(void **state)
 	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_EOF);
 	archive_read_free(a);
 
-	assert_int_equal(initramfs_plan("{\"a\":1}", &plan, &plan_len, NULL), 0);
+	assert_int_equal(initramfs_boot(&cfg, &plan, &plan_len, NULL), 0);
 	a = open_cpio(plan, plan_len);
 	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_OK);
 	assert_string_equal(archive_entry_pathname(entry), "kdelta/plan.json");
@@ -292,6 +296,223 @@ static void test_initramfs(void **state)
 	free(base);
 	free(again);
 	free(plan);
+}
+
+/* The next entry is this one, with these bytes. */
+static void expect_entry(struct archive *a, const char *path, mode_t mode, const char *data)
+{
+	struct archive_entry *entry;
+	char back[100];
+
+	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_OK);
+	assert_string_equal(archive_entry_pathname(entry), path);
+	assert_int_equal(archive_entry_mode(entry), mode);
+	if (!data)
+		return;
+	assert_int_equal(archive_read_data(a, back, sizeof(back)), strlen(data));
+	assert_memory_equal(back, data, strlen(data));
+}
+
+static void test_initramfs_modules(void **state)
+{
+	const struct vm_module modules[] = { { "virtio", "one", 3 }, { "virtio_ring", "two", 3 } };
+	struct vm_config cfg = { .plan_json = "{}", .modules = modules, .n_modules = 2 };
+	struct archive_entry *entry;
+	struct archive *a;
+	void *data;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(initramfs_boot(&cfg, &data, &len, NULL), 0);
+	a = open_cpio(data, len);
+	expect_entry(a, "kdelta/plan.json", S_IFREG | 0644, "{}");
+	expect_entry(a, "kdelta", S_IFDIR | 0755, NULL);
+	expect_entry(a, "kdelta/modules", S_IFDIR | 0755, NULL);
+	expect_entry(a, "kdelta/modules/01-virtio.ko", S_IFREG | 0644, "one");
+	expect_entry(a, "kdelta/modules/02-virtio_ring.ko", S_IFREG | 0644, "two");
+	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_EOF);
+	archive_read_free(a);
+	free(data);
+}
+
+static void test_initramfs_files(void **state)
+{
+	char lib[] = "/lib/x/libc.so.6", sh[] = "/bin/sh", word[] = "libc", prog[] = "dash";
+	const struct vm_file files[] = { { sh, 0755, prog, 4 }, { lib, 0755, word, 4 } };
+	CLEANUP_FREE char *path = in_dir("agent");
+	unsigned char elf[500];
+	struct archive_entry *entry;
+	struct archive *a;
+	void *data;
+	size_t len;
+	int i;
+
+	(void)state;
+	make_elf(elf, sizeof(elf), EM_X86_64, PT_LOAD);
+	write_file("agent", elf, sizeof(elf), 0755);
+	assert_int_equal(vm_initrd_base(path, files, 2, &data, &len, NULL), 0);
+	a = open_cpio(data, len);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_OK);
+	assert_string_equal(archive_entry_pathname(entry), "init");
+	/* A folder before what is in it. */
+	expect_entry(a, "bin", S_IFDIR | 0755, NULL);
+	expect_entry(a, "bin/sh", S_IFREG | 0755, "dash");
+	expect_entry(a, "lib", S_IFDIR | 0755, NULL);
+	expect_entry(a, "lib/x", S_IFDIR | 0755, NULL);
+	expect_entry(a, "lib/x/libc.so.6", S_IFREG | 0755, "libc");
+	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_EOF);
+	archive_read_free(a);
+	free(data);
+}
+
+/* ---- shell ---- */
+
+static int collect_path(void *arg, const char *path, struct error *e)
+{
+	if (str_eq(path, "/stop"))
+		return error_set(e, EIO, "stop");
+	str_add(arg, path);
+	str_add_c(arg, '|');
+	return 0;
+}
+
+static void test_shell_list(void **state)
+{
+	struct str got = STR_INIT;
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(shell_libraries("\tlinux-vdso.so.1 (0x00007f634cd57000)\n"
+					 "\tlibc.so.6 => /lib/a b/libc.so.6 (0x00007f634cb40000)\n"
+					 "\t/lib64/ld-linux-x86-64.so.2 (0x00007f634cd59000)",
+					 collect_path, &got, NULL),
+			 0);
+	assert_string_equal(str_get(&got), "/lib/a b/libc.so.6|/lib64/ld-linux-x86-64.so.2|");
+	str_reset(&got);
+	assert_int_equal(shell_libraries("\tstatically linked\n\n", collect_path, &got, NULL), 0);
+	assert_int_equal(got.len, 0);
+	assert_int_equal(
+		shell_libraries("\tlibx.so.1 => not found\n\t/l (0x1)\n", collect_path, &got, &e),
+		-ELIBACC);
+	assert_string_equal(e.text, "libx.so.1: not found");
+	assert_int_equal(shell_libraries("/stop (0x1)\n/l (0x1)\n", collect_path, &got, NULL),
+			 -EIO);
+	assert_int_equal(got.len, 0);
+	str_done(&got);
+}
+
+/* This machine's own: all that it needs is there, under names that are in no need of links. */
+static void test_shell(void **state)
+{
+	CLEANUP_FREE char *link = in_dir("sh");
+	CLEANUP_FREE char *text = in_dir("text");
+	struct error e = ERROR_INIT;
+	struct vm_shell sh;
+	struct elf elf;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(symlink("/bin/sh", link), 0);
+	assert_int_equal(vm_shell_read(link, &sh, &e), 0);
+	assert_string_equal(sh.files[0].path, link);
+	assert_int_equal(elf_read(sh.files[0].data, sh.files[0].len, "sh", &elf, NULL), 0);
+	assert_true(str_starts(sh.build_id, *elf.build_id ? elf.build_id : "?"));
+	assert_int_equal(elf.dynamic, sh.n > 1);
+	for (i = 1; elf.dynamic && i < sh.n && !str_eq(sh.files[i].path, elf.interp); i++)
+		;
+	assert_true(!elf.dynamic || i < sh.n);
+	for (i = 0; i < sh.n; i++)
+		assert_true(sh.files[i].len > 1000 && sh.files[i].path[0] == '/');
+	vm_shell_done(&sh);
+	write_file("text", "#!/bin/sh\n", 10, 0755);
+	assert_int_equal(vm_shell_read(text, &sh, &e), -ENOEXEC);
+	assert_true(strstr(e.text, "a shell for the guest, "));
+	assert_true(strstr(e.text, "not an ELF"));
+	vm_shell_done(&sh);
+	assert_int_equal(vm_shell_read("/nonexistent/sh", &sh, NULL), -ENOENT);
+	vm_shell_done(&sh);
+	vm_shell_done(NULL);
+}
+
+/* ---- what a kernel must have ---- */
+
+#define CONFIG_BASE "CONFIG_64BIT=y\nCONFIG_BINFMT_ELF=y\nCONFIG_BLK_DEV_INITRD=y\n"
+#define CONFIG_TTYS "CONFIG_SERIAL_8250=y\nCONFIG_SERIAL_8250_CONSOLE=y\n"
+
+static void test_config(void **state)
+{
+	const struct vm_module both[] = { { "virtio-pci", "", 0 }, { "virtio_console", "", 0 } };
+	static const struct {
+		const char *config;
+		size_t n_modules;
+		bool console, serial, virtio;
+		const char *missing[3]; /* NULL at first: can be used */
+	} t[] = {
+		{ CONFIG_BASE CONFIG_TTYS, 2, true, true, false, { NULL } },
+		{ CONFIG_BASE CONFIG_TTYS "CONFIG_VIRTIO_PCI=m\nCONFIG_VIRTIO_CONSOLE=m\n",
+		  2,
+		  true,
+		  true,
+		  true,
+		  { NULL } },
+		{ CONFIG_BASE CONFIG_TTYS "CONFIG_VIRTIO_PCI=m\nCONFIG_VIRTIO_CONSOLE=m\n",
+		  1,
+		  true,
+		  true,
+		  false,
+		  { NULL } },
+		{ CONFIG_BASE "CONFIG_VIRTIO_PCI=y\nCONFIG_VIRTIO_CONSOLE=y",
+		  0,
+		  false,
+		  false,
+		  true,
+		  { NULL } },
+		{ CONFIG_BASE "CONFIG_VIRTIO_PCI=y\nCONFIG_VIRTIO_CONSOLE=m\n"
+			      "# CONFIG_SERIAL_8250 is not set\n",
+		  1,
+		  false,
+		  false,
+		  false,
+		  { "CONFIG_SERIAL_8250_CONSOLE (not set), CONFIG_SERIAL_8250 (not set)",
+		    "CONFIG_VIRTIO_CONSOLE (a module, which is not there)", NULL } },
+		{ CONFIG_BASE CONFIG_TTYS "CONFIG_SERIAL_8250_RUNTIME_UARTS=1\n",
+		  0,
+		  true,
+		  false,
+		  false,
+		  { "CONFIG_SERIAL_8250_RUNTIME_UARTS (below 2)", "CONFIG_VIRTIO_PCI (not set)",
+		    "CONFIG_VIRTIO_CONSOLE (not set)" } },
+		{ CONFIG_BASE "MY_CONFIG_SERIAL_8250=y\nCONFIG_SERIAL_8250_CONSOLE=yes\n",
+		  0,
+		  false,
+		  false,
+		  false,
+		  { "CONFIG_SERIAL_8250_CONSOLE", NULL, NULL } },
+		{ "CONFIG_64BIT=y\nCONFIG_BINFMT_ELF=y\n" CONFIG_TTYS,
+		  0,
+		  true,
+		  true,
+		  false,
+		  { "takes no initramfs: CONFIG_BLK_DEV_INITRD (not set)", NULL, NULL } },
+		{ "", 0, false, false, false, { "CONFIG_64BIT", NULL, NULL } },
+	};
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct error e = ERROR_INIT;
+		struct vm_ability a;
+		int r = vm_check_config(t[i].config, both, t[i].n_modules, &a, &e);
+
+		assert_int_equal(r, t[i].missing[0] ? -ENOTSUP : 0);
+		for (j = 0; j < 3 && t[i].missing[j]; j++)
+			if (!strstr(e.text, t[i].missing[j]))
+				fail_msg("%zu: no '%s' in '%s'", i, t[i].missing[j], e.text);
+		assert_int_equal(a.console, t[i].console);
+		assert_int_equal(a.serial, t[i].serial);
+		assert_int_equal(a.virtio, t[i].virtio);
+	}
 }
 
 static void check_agent(const void *data, size_t len, const char *want)
@@ -325,7 +546,7 @@ static void test_agent_check(void **state)
 	make_elf(elf, sizeof(elf), EM_X86_64, PT_LOAD);
 	memset(elf + offsetof(Elf64_Ehdr, e_phoff), 0xff, 8);
 	check_agent(elf, sizeof(elf), "truncated");
-	assert_int_equal(vm_initrd_base("/nonexistent/agent", &p, &n, &e), -ENOENT);
+	assert_int_equal(vm_initrd_base("/nonexistent/agent", NULL, 0, &p, &n, &e), -ENOENT);
 	assert_true(strstr(e.text, "/nonexistent/agent"));
 }
 
@@ -358,30 +579,59 @@ static void test_cmdline(void **state)
 	assert_int_equal(qemu_cmdline("\xc3\xa9", &s, NULL), -EINVAL);
 }
 
-static void test_argv(void **state)
+static void expect_argv(const struct vm_config *cfg, const char *accel, const char *end)
 {
-	const struct qemu_fds fds = { 10, 11, 12, 13, 14 };
-	struct vm_config cfg = { .cpus = 3, .mem_mib = 700, .cpu_model = "max,-rdrand" };
-	char **v = qemu_argv(&cfg, "/q", "the line", &fds);
+	const struct qemu_fds fds = { 10, 11, 12, 13, 14, 15 };
+	char **v = qemu_argv(cfg, "/q", "the line", &fds);
 	struct str s = STR_INIT;
+	CLEANUP_FREE char *want =
+		mem_printf("/q|-no-user-config|-nodefaults|-display|none|-no-reboot|"
+			   "-machine|pc|-accel|%s|-smp|3|-m|700|"
+			   "-kernel|/proc/self/fd/10|-initrd|/proc/self/fd/11|"
+			   "-append|the line|"
+			   "-chardev|socket,id=console,fd=12|-serial|chardev:console|"
+			   "-chardev|socket,id=serial,fd=13|-serial|chardev:serial|"
+			   "-device|virtio-serial-pci|-chardev|socket,id=port,fd=14|"
+			   "-device|virtserialport,chardev=port,name=kdelta.channel|"
+			   "-chardev|socket,id=control,fd=15|"
+			   "-mon|chardev=control,mode=control|%s",
+			   accel, end);
 	size_t i;
 
-	(void)state;
 	for (i = 0; v[i]; i++) {
 		str_add(&s, v[i]);
 		str_add_c(&s, '|');
 	}
-	assert_string_equal(s.s, "/q|-no-user-config|-nodefaults|-display|none|-no-reboot|"
-				 "-machine|pc|-accel|tcg|-cpu|max,-rdrand|-smp|3|-m|700|"
-				 "-kernel|/proc/self/fd/10|-initrd|/proc/self/fd/11|"
-				 "-append|the line|"
-				 "-chardev|socket,id=console,fd=12|-serial|chardev:console|"
-				 "-chardev|socket,id=channel,fd=13|-serial|chardev:channel|"
-				 "-chardev|socket,id=control,fd=14|"
-				 "-mon|chardev=control,mode=control|");
+	assert_string_equal(s.s, want);
 	str_done(&s);
 	qemu_argv_free(v);
+}
+
+static void test_argv(void **state)
+{
+	const char *const more[] = { "-rtc", "base=a b", NULL };
+	struct vm_config cfg = { .cpus = 3, .mem_mib = 700, .cpu_model = "max,-rdrand" };
+
+	(void)state;
+	expect_argv(&cfg, "tcg|-cpu|max,-rdrand", "");
+	cfg.cpu_model = NULL;
+	expect_argv(&cfg, "tcg|-cpu|max", "");
+	cfg.kvm = true;
+	cfg.qemu_args = more;
+	expect_argv(&cfg, "kvm|-cpu|host", "-rtc|base=a b|");
 	qemu_argv_free(NULL);
+}
+
+static void test_new_enough(void **state)
+{
+	(void)state;
+	assert_true(qemu_new_enough("7.2.22 (Debian 1:7.2+dfsg-7)"));
+	assert_true(qemu_new_enough("7.2"));
+	assert_true(qemu_new_enough("10.0.2"));
+	assert_false(qemu_new_enough("7.1.99"));
+	assert_false(qemu_new_enough("6.9"));
+	assert_false(qemu_new_enough("seven"));
+	assert_false(qemu_new_enough(""));
 }
 
 static void test_find(void **state)
@@ -404,7 +654,9 @@ static void test_find(void **state)
 	free(got);
 	setenv("PATH", old, 1);
 	assert_int_equal(qemu_find("/nonexistent/q", &got, NULL), -ENOENT);
-	assert_int_equal(qemu_find("/", &got, NULL), -ENOENT);
+	error_clear(&e);
+	assert_int_equal(qemu_find("/", &got, &e), -EACCES);
+	assert_true(strstr(e.text, "not executable"));
 }
 
 /* ---- QMP ---- */
@@ -453,12 +705,24 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_channel_pieces), cmocka_unit_test(test_channel_bounded),
-		cmocka_unit_test(test_console_tail),   cmocka_unit_test(test_console_clean),
-		cmocka_unit_test(test_console_signs),  cmocka_unit_test(test_console_panic),
-		cmocka_unit_test(test_initramfs),      cmocka_unit_test(test_agent_check),
-		cmocka_unit_test(test_cmdline),	       cmocka_unit_test(test_argv),
-		cmocka_unit_test(test_find),	       cmocka_unit_test(test_qmp),
+		cmocka_unit_test(test_channel_pieces),
+		cmocka_unit_test(test_channel_bounded),
+		cmocka_unit_test(test_console_tail),
+		cmocka_unit_test(test_console_clean),
+		cmocka_unit_test(test_console_signs),
+		cmocka_unit_test(test_console_panic),
+		cmocka_unit_test(test_initramfs),
+		cmocka_unit_test(test_agent_check),
+		cmocka_unit_test(test_initramfs_modules),
+		cmocka_unit_test(test_initramfs_files),
+		cmocka_unit_test(test_shell_list),
+		cmocka_unit_test(test_shell),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_new_enough),
+		cmocka_unit_test(test_cmdline),
+		cmocka_unit_test(test_argv),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_qmp),
 	};
 
 	return cmocka_run_group_tests(tests, setup, dir_remove);

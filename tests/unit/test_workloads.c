@@ -1,46 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each workload does its operations, and each way in which one fails is an error with words. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "fake_run.h"
+#include "workload_fixture.h"
 
 extern const struct workload workload_nop, workload_getppid, workload_read, workload_write,
 	workload_stat, workload_open_close, workload_pipe, workload_ctx, workload_fork,
 	workload_exec, workload_mock;
-
-static struct run run;
-
-static int end(void **state)
-{
-	(void)state;
-	fake_done(&run);
-	unsetenv("KDELTA_MOCK");
-	return chdir("/");
-}
-
-static size_t descriptors(void)
-{
-	size_t n = 0;
-	DIR *dir = opendir("/proc/self/fd");
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
-static void begin(const struct workload *w, const char *params)
-{
-	fake_init(&run, w, params);
-	if (w->setup && w->setup(&run) < 0)
-		fail_msg("%s: %s", w->name, run.reason);
-	if (w->parties)
-		fake_parties(&run);
-	if (w->before)
-		assert_int_equal(w->before(&run), 0);
-}
 
 static void all_work(void **state)
 {
@@ -51,24 +18,8 @@ static void all_work(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		const struct workload *w = all[i];
-		size_t before;
-
-		begin(w, "");
-		assert_non_null(w->family);
-		assert_non_null(w->doc);
-		assert_true(w->version >= 1);
-		before = descriptors();
-		for (int twice = 0; twice < 2; twice++) {
-			if (w->overhead)
-				assert_int_equal(w->overhead(&run, 3), 0);
-			if (w->batch(&run, 3) != 0)
-				fail_msg("%s: %s", w->name, run.reason);
-		}
-		assert_int_equal(descriptors(), before);
-		fake_done(&run);
-	}
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		it_works(all[i], "");
 }
 
 static void unexpected_results_fail(void **state)
@@ -106,40 +57,6 @@ static void unexpected_results_fail(void **state)
 	assert_string_equal(run.reason, "a child exited with 13");
 	kit_close(&full);
 	kit_close(&null);
-}
-
-static void a_dead_party_fails(const struct workload *w, const char *params, size_t victim)
-{
-	begin(w, params);
-	assert_int_equal(w->batch(&run, 10), 0);
-	kill(run.party[victim], SIGKILL);
-	waitpid(run.party[victim], NULL, 0);
-	assert_int_equal(w->batch(&run, 10), -EPIPE);
-	assert_non_null(strstr(run.reason, "the peer is gone"));
-	fake_done(&run);
-}
-
-/* It dies while the leader waits for its answer. */
-static void a_party_dying_fails(const struct workload *w, const char *params, size_t victim)
-{
-	pid_t killer;
-	int status;
-
-	begin(w, params);
-	kill(run.party[victim], SIGSTOP);
-	waitpid(run.party[victim], &status, WUNTRACED);
-	killer = fork();
-	if (killer == 0) {
-		/* What it inherited must not keep anything open. */
-		for (int fd = 3; fd < 300; fd++)
-			close(fd);
-		usleep(50000);
-		_exit(kill(run.party[victim], SIGKILL) < 0);
-	}
-	assert_int_equal(w->batch(&run, 10), -EPIPE);
-	assert_string_equal(run.reason, "read: the peer is gone");
-	assert_int_equal(kit_wait(&run, killer), 0);
-	fake_done(&run);
 }
 
 static void dead_parties_fail(void **state)
@@ -299,8 +216,6 @@ static void mock_refuses_bad_scripts(void **state)
 	}
 	begin(&workload_nop, "");
 }
-
-#define TEST(f) cmocka_unit_test_teardown(f, end)
 
 int main(void)
 {

@@ -16,7 +16,8 @@ setup()
 }
 
 @test "a kernel boots, measures, and says who it is" {
-	run -0 --separate-stderr kdelta vm --boots 1 --time 2s -w getppid -w pipe:place=same \
+	run -0 --separate-stderr kdelta vm --accel tcg --boots 1 --time 2s -w getppid -w pipe:place=same \
+		-w cmd:run=make \
 		--format json "k=$KDELTA_TEST_KERNEL"
 	echo "$stderr"
 	jq -e '[.rows[] | select(.headline) | .workload] | sort == ["getppid", "pipe"]' <<<"$output"
@@ -27,13 +28,15 @@ setup()
 	[ "$(exported hello .agent_build_id)" = "$(kdelta-agent list --format json | jq -r .agent_build_id)" ]
 	[[ $(exported hello .cmdline) = *"console=ttyS0 panic=-1"* ]]
 	[ "$(exported usage .inv | wc -l)" = 4 ]
+	# A program of the user's is not there: skipped, and no loss.
+	[[ $(exported skip '.workload + " " + .reason' | sort -u) = "cmd make cannot be run in this guest, which holds"* ]]
 	# Something was read in there, and it is the guest's.
 	[ "$(exported fact 'select(.name == "cpus.online" and .when == "before") | .value')" = 0 ]
 	[ "$(exported boot .state)" = ok ]
 }
 
 @test "a kernel that panics: failed, with the reason and the console" {
-	run -3 --separate-stderr kdelta vm --boots 1 --time 1s -w getppid \
+	run -3 --separate-stderr kdelta vm --accel tcg --boots 1 --time 1s -w getppid \
 		"k=$KDELTA_TEST_KERNEL,append=rdinit=/nonexistent"
 	[ -z "$output" ]
 	[[ $stderr = *"boot 1/1 k failed: panicked: kernel panic: "*"nothing was measured"* ]]
@@ -44,7 +47,7 @@ setup()
 }
 
 @test "a kernel with and without slub_debug=FZPU: only in one, fork dearer, no verdict" {
-	run -0 --separate-stderr kdelta vm --boots 2 --time 1s -w fork \
+	run -0 --separate-stderr kdelta vm --accel tcg --boots 1 --time 1s -w fork \
 		"A=$KDELTA_TEST_KERNEL" "B=$KDELTA_TEST_KERNEL,append=slub_debug=FZPU"
 	prints 'only in B: slub_debug=FZPU' 'emulated' 'no verdict on 1 result'
 	[[ $output != A/A* ]]
