@@ -8,8 +8,7 @@
 #include "model/derive.h"
 #include "render/internal.h"
 
-#define ID_SHOWN   12
-#define LONG_LABEL 12
+#define ID_SHOWN 12
 
 void notes_take(struct notes *notes, struct str *b)
 {
