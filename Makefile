@@ -25,6 +25,7 @@ check:
 acceptance:
 	@tools/deps build run check kernel acceptance
 	@$(MAKE) --no-print-directory all
+	@ninja -C $(BUILD) --quiet all
 	@tools/acceptance $(BUILD)
 
 fuzz:

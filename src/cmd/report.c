@@ -61,6 +61,10 @@ static int gate(const struct comparison *c, const struct report_options *o, int 
 		r = compare_gate(c, words, &fail, &err);
 	if (r < 0)
 		return cmd_bad(&err);
+	if (fail)
+		fprintf(stderr,
+			"kdelta: --fail-on %s: %u worse, %u can't tell, %u without a verdict\n",
+			o->fail_on, c->summary.worse, c->summary.cant_tell, c->summary.none);
 	return fail && code != CMD_USAGE ? CMD_GATE : code;
 }
 

@@ -147,8 +147,32 @@ static void mark_done(const struct dataset *d, const struct vm_kernels *v,
 				done[i] = true;
 }
 
+/*
+ * Boots are of one experiment only if all of them were asked for the same: workloads, settings,
+ * the machine, the kernels. The command that repeats it says all of that.
+ */
+static int same_command(const struct measure *m, const struct campaign_vm *cv, bool kvm,
+			const struct vm_kernels *v, const struct ds_experiment *x, struct error *e)
+{
+	struct campaign_vm then = *cv;
+	struct str words = STR_INIT;
+	int r = 0;
+
+	then.seed = x->seed;
+	then.blocks = x->blocks;
+	reproduce(m, &then, kvm, v, &words);
+	if (!str_eq(str_get(&words), x->reproduce))
+		r = error_set(
+			e, EINVAL,
+			"-e %s: that experiment was made by another command (repeat it, or use "
+			"another name): %s",
+			m->experiment, x->reproduce ? x->reproduce : "unknown");
+	str_done(&words);
+	return r;
+}
+
 /* `cv` comes with the seed and boots that were asked for (UINT64_MAX, 0: not). */
-static int resume(const struct measure *m, struct store *s, const struct vm_kernels *v,
+static int resume(const struct measure *m, struct store *s, const struct vm_kernels *v, bool kvm,
 		  struct campaign_vm *cv, struct resumed *ret, struct error *e)
 {
 	struct store_selection sel = { &m->experiment, 1, NULL, 0 };
@@ -173,6 +197,8 @@ static int resume(const struct measure *m, struct store *s, const struct vm_kern
 	if (!r && cv->seed != UINT64_MAX && cv->seed != d.experiments[0].seed)
 		r = error_set(e, EINVAL, "-e %s: its order has the seed %llu: leave --seed out",
 			      m->experiment, (unsigned long long)d.experiments[0].seed);
+	if (!r)
+		r = same_command(m, cv, kvm, v, &d.experiments[0], e);
 	if (!r) {
 		cv->seed = d.experiments[0].seed;
 		if (cv->blocks < d.experiments[0].blocks)
@@ -197,7 +223,7 @@ static int campaign(struct measure *m, struct campaign_vm *cv, const struct vm_k
 	struct str words = STR_INIT;
 	size_t steps;
 	bool found;
-	int r = resume(m, c->store, v, cv, &old, e);
+	int r = resume(m, c->store, v, host->kvm, cv, &old, e);
 
 	if (r < 0)
 		return r;

@@ -107,11 +107,33 @@ int vm_kernels_open(struct vm_kernels *v, bool *quiet, struct error *e)
 	return 0;
 }
 
+/* Does one command line name a parameter that the other names as well? */
+static bool has_parameter(const char *append, const char *words)
+{
+	while (*words) {
+		size_t n = strcspn(words, "= ");
+		const char *p;
+
+		for (p = append; *p && n; p += strcspn(p, " "), p += strspn(p, " "))
+			if (!strncmp(p, words, n) && (p[n] == '=' || p[n] == ' ' || !p[n]))
+				return true;
+		words += strcspn(words, " ");
+		words += strspn(words, " ");
+	}
+	return false;
+}
+
 int vm_kernels_cross(struct vm_kernels *v, const struct sets *sets, struct error *e)
 {
 	size_t boots = sets_count(sets, true), b;
 	unsigned i = v->total;
 
+	for (b = 0; b < v->n; b++)
+		if (v->spec[b].append &&
+		    has_parameter(v->spec[b].append, sets_boot_words(sets, 0, &v->arena)))
+			return error_set(e, EINVAL,
+					 "%s: its append has a parameter that --set boot: varies",
+					 v->spec[b].text);
 	/* From the last to the first, so that each is read before it is written over. */
 	while (*sets_boot_words(sets, 0, &v->arena) && i--) {
 		struct campaign_kernel k = v->kernel[i];
@@ -182,7 +204,8 @@ int vm_kernels_whence(const struct vm_kernels *v, unsigned at, char *buf, size_t
 		return -EIO;
 	for (i = 0; i < n && !found; i++) {
 		if (list[i].where == IMAGE_INSTALLED || strncmp(list[i].release, k->what, len) ||
-		    list[i].release[len])
+		    list[i].release[len] ||
+		    (k->what[len] && !str_eq(list[i].version, k->what + len + 1)))
 			continue;
 		found = true;
 		if (list[i].where == IMAGE_CACHED)

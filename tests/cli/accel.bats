@@ -132,7 +132,8 @@ boots()
 
 @test "--qemu-args: numbers with and without are never compared; a quote that does not end" {
 	fake_vm -q -e x --accel tcg --boots 1 old new >/dev/null
-	run -0 fake_vm -q -e x --accel tcg --boots 2 --qemu-args '-name x' --format json old new
+	run -0 fake_vm -q -e y --accel tcg --boots 1 --qemu-args '-name x' old new
+	run -0 kdelta compare -e x -e y --format json
 	[ "$(exported invocation .context.qemu_args | sort -u)" = $'["-name","x"]\nnull' ]
 	jq -e '.rows | length == 2' <<<"$output"
 	run -2 --separate-stderr fake_vm --qemu-args "-name 'x" old

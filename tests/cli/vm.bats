@@ -213,7 +213,11 @@ misfits()
 	alone
 	fake_vm -q -e more --boots 1 old=old new=new >/dev/null
 	run -2 --separate-stderr fake_vm -q -e more --boots 1 old=new new=old
-	says "'old'" experiment
+	says 'another command' experiment
+	run -2 --separate-stderr fake_vm -q -e more --boots 1 --cpus 2 old=old new=new
+	says 'another command' experiment
+	run -2 --separate-stderr fake_vm -q -e more --boots 1 --set kernel.panic=0+5 old=old new=new
+	says 'another command' experiment
 	[ "$(exported boot .id | wc -l)" = 2 ]
 }
 
