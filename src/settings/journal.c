@@ -23,12 +23,15 @@
 char *journal_dir(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *tests = getenv("KDELTA_STATE");
 
-	if (state && *state == '/')
-		return mem_printf("%s/kdelta", state);
+	if (tests && *tests == '/')
+		return mem_strdup(tests);
 	/* Not everyone who is root in a user namespace may write there. */
 	if (geteuid() == 0 && access("/run", W_OK) == 0)
-		return mem_strdup("/run/kdelta");
+		return mem_strdup(JOURNAL_SYSTEM_DIR);
+	if (state && *state == '/')
+		return mem_printf("%s/kdelta", state);
 	return home && *home == '/' ? mem_printf("%s/.local/state/kdelta", home) : NULL;
 }
 
@@ -198,6 +201,23 @@ int journal_read(const char *dir, struct journal *ret, struct error *e)
 	else if (r < 0)
 		error_set(e, own.code, "%s: damaged: %s", path, own.text);
 	return r;
+}
+
+bool journal_live(const char *dir, struct journal *ret)
+{
+	CLEANUP_FREE char *lock = mem_printf("%s/settings.lock", dir);
+	CLEANUP_FREE char *path = mem_printf("%s/settings.json", dir);
+	CLEANUP_FREE char *text = NULL, *boot_id = boot_id_now();
+	CLEANUP_CLOSE int fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	size_t len;
+
+	memset(ret, 0, sizeof(*ret));
+	/* Shared, so that those who only look never see each other. */
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return false;
+	if (file_read(path, JOURNAL_MAX, &text, &len, NULL) == 0)
+		(void)journal_decode(text, len, boot_id, ret, NULL);
+	return true;
 }
 
 int journal_write(const char *dir, const struct journal *j, struct error *e)

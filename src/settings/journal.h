@@ -23,6 +23,7 @@ struct journal_entry {
 	char *ns;		      /* as in /proc/self/ns: "net"; NULL: of the machine */
 	uint64_t ns_inode, ns_cookie; /* 0: unknown */
 	bool left;		      /* by an agent that is no more */
+	bool said;		      /* that it cannot be put back */
 };
 
 struct journal {
@@ -30,6 +31,8 @@ struct journal {
 	size_t n, cap;
 	long pid; /* who wrote it */
 };
+
+#define JOURNAL_SYSTEM_DIR "/run/kdelta"
 
 /* The folder by default, see settings.h; the caller frees. NULL: there is none. */
 char *journal_dir(void);
@@ -40,6 +43,11 @@ int journal_lock(const char *dir, int *ret_fd, struct error *e);
  * user's, who could have written anything into it. -EBADMSG: damaged.
  */
 int journal_read(const char *dir, struct journal *ret, struct error *e);
+/*
+ * Does another live process hold the lock? Then *ret is what it has changed, none where that cannot
+ * be read; journal_done() it in any case. Takes and writes nothing.
+ */
+bool journal_live(const char *dir, struct journal *ret);
 /* Without entries the file is removed. */
 int journal_write(const char *dir, const struct journal *j, struct error *e);
 /* Text to entries; for journal_read(), and for tests. */

@@ -26,6 +26,8 @@ struct setting_kind {
 	 */
 	int (*undo)(const struct facts_source *src, const char *arg, const char *old,
 		    char **ret_name, char **ret_value, struct error *e);
+	/* Do two texts that setting_same() tells apart mean the same? NULL: never. */
+	bool (*same)(const char *arg, const char *a, const char *b);
 	/* The namespace it belongs to, as in /proc/self/ns: "net"; NULL: the machine's own. */
 	const char *(*ns)(const char *arg);
 };
@@ -47,6 +49,7 @@ int sysctl_apply(const struct facts_source *src, const char *name, const char *v
 		 struct error *e);
 int sysctl_undo(const struct facts_source *src, const char *name, const char *old, char **ret_name,
 		char **ret_value, struct error *e);
+bool sysctl_same(const char *name, const char *a, const char *b);
 const char *sysctl_ns(const char *name);
 /* offload.c */
 int offload_read(const struct facts_source *src, const char *arg, char **ret_value,
@@ -62,6 +65,7 @@ int governor_apply(const struct facts_source *src, const char *arg, const char *
 int thp_read(const struct facts_source *src, const char *arg, char **ret_value, struct error *e);
 int thp_apply(const struct facts_source *src, const char *arg, const char *value, struct error *e);
 int cpus_read(const struct facts_source *src, const char *arg, char **ret_value, struct error *e);
+bool cpus_same(const char *arg, const char *a, const char *b);
 int cpus_apply(const struct facts_source *src, const char *arg, const char *value, struct error *e);
 
 #endif

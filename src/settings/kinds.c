@@ -23,6 +23,7 @@ static const struct setting_kind kinds[] = {
 		.read = sysctl_read,
 		.apply = sysctl_apply,
 		.undo = sysctl_undo,
+		.same = sysctl_same,
 		.ns = sysctl_ns,
 	},
 	{
@@ -56,6 +57,7 @@ static const struct setting_kind kinds[] = {
 			  .doc = "N: the CPUs 0 to N-1 are online and no others; or list:0,2-3." },
 		.read = cpus_read,
 		.apply = cpus_apply,
+		.same = cpus_same,
 	},
 };
 

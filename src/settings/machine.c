@@ -216,6 +216,19 @@ static int wanted_cpus(const char *value, struct cpulist *ret, struct error *e)
 	return cpulist_parse(range, ret, e);
 }
 
+/* "list:0-1" and "2". */
+bool cpus_same(const char *arg, const char *a, const char *b)
+{
+	struct cpulist x = CPULIST_INIT, y = CPULIST_INIT;
+	bool same = wanted_cpus(a, &x, NULL) == 0 && wanted_cpus(b, &y, NULL) == 0 && x.n == y.n &&
+		    !memcmp(x.cpu, y.cpu, x.n * sizeof(*x.cpu));
+
+	(void)arg;
+	cpulist_done(&x);
+	cpulist_done(&y);
+	return same;
+}
+
 static int set_cpu(const struct facts_source *src, unsigned cpu, bool want, struct error *e)
 {
 	CLEANUP_FREE char *path = online_path(cpu);

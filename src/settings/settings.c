@@ -14,13 +14,12 @@
 #include "settings/kind.h"
 #include "settings/ns.h"
 
-#define SYSTEM_DIR "/run/kdelta"
-
 struct settings {
 	struct settings_config c;
 	struct facts_source src;
 	char *dir;
 	int lock;		/* -1: not held */
+	bool stale;		/* the journal has only what cannot be put back */
 	struct journal changed; /* in the order of the first change */
 };
 
@@ -81,6 +80,14 @@ static int apply_value(const struct settings *s, const char *name, const char *v
 	return k->apply(&s->src, arg, value, e);
 }
 
+static bool same_value(const char *name, const char *a, const char *b)
+{
+	const char *arg;
+	const struct setting_kind *k = kind_of(name, &arg);
+
+	return setting_same(a, b) || (k && k->same && k->same(arg, a, b));
+}
+
 /* 1: it was put back, 0: it was as before already. *ret_was: what it was until now. */
 static int put_back(const struct settings *s, const struct journal_entry *it, char **ret_was,
 		    struct error *e)
@@ -88,12 +95,12 @@ static int put_back(const struct settings *s, const struct journal_entry *it, ch
 	CLEANUP_FREE char *now = NULL;
 	int r = read_value(s, it->name, ret_was, e);
 
-	if (r < 0 || setting_same(*ret_was, it->old))
+	if (r < 0 || same_value(it->name, *ret_was, it->old))
 		return r;
 	r = apply_value(s, it->undo_name, it->undo_value, e);
 	if (!r)
 		r = read_value(s, it->name, &now, e);
-	if (!r && !setting_same(now, it->old))
+	if (!r && !same_value(it->name, now, it->old))
 		r = error_set(e, EIO, "it reads '%s'", now);
 	return r < 0 ? r : 1;
 }
@@ -161,28 +168,20 @@ static bool journal_there(const char *dir)
 	return access(path, F_OK) == 0;
 }
 
-void settings_recover(struct settings *s)
+/* Is root's journal another one than ours? */
+static bool apart(const struct settings *s)
+{
+	return s->c.journal && !s->c.dir && !str_eq(s->dir, JOURNAL_SYSTEM_DIR);
+}
+
+static void recover(struct settings *s)
 {
 	struct error err = ERROR_INIT;
-	struct journal other;
 
-	/* Root's, which we cannot undo but can tell of. */
-	if (s->c.journal && !s->c.dir && !str_eq(s->dir, SYSTEM_DIR) && journal_there(SYSTEM_DIR)) {
-		if (geteuid() != 0)
-			say(s, SYSTEM_DIR "/settings.json: settings that root's kdelta-agent "
-					  "changes, or changed before it was killed");
-		else if (journal_read(SYSTEM_DIR, &other, NULL) == 0) {
-			journal_done(&other);
-			say(s,
-			    SYSTEM_DIR "/settings.json: settings that an agent without "
-				       "XDG_STATE_HOME changes, or changed before it was killed");
-		}
-	}
-	if (!s->c.journal || !s->dir || !journal_there(s->dir))
-		return;
 	if (journal_lock(s->dir, &s->lock, &err) < 0) {
 		/* A live agent's changes are no leftovers. */
-		if (err.code != EBUSY)
+		s->stale = err.code != EBUSY;
+		if (s->stale)
 			say(s, "%s", err.text);
 		return;
 	}
@@ -191,6 +190,17 @@ void settings_recover(struct settings *s)
 	journal_done(&s->changed);
 	mem_close_fd(&s->lock);
 	s->lock = -1;
+	s->stale = journal_there(s->dir);
+}
+
+void settings_recover(struct settings *s)
+{
+	/* Which we cannot undo but can tell of. */
+	if (apart(s) && journal_there(JOURNAL_SYSTEM_DIR))
+		say(s, JOURNAL_SYSTEM_DIR "/settings.json: settings that root's kdelta-agent "
+					  "changes, or changed before it was killed");
+	if (s->c.journal && s->dir && journal_there(s->dir))
+		recover(s);
 }
 
 /* Before the first change. */
@@ -212,6 +222,46 @@ static int begin(struct settings *s, struct error *e)
 		return error_set(e, ENOLCK, "%s", own.text);
 	}
 	return 0;
+}
+
+static int other_in(const char *dir, bool *ret_live, struct error *e)
+{
+	struct journal j;
+	struct str names = STR_INIT;
+	size_t i;
+	int r = 0;
+
+	*ret_live = journal_live(dir, &j);
+	for (i = 0; i < j.n; i++)
+		if (ns_is_here(&j.items[i]))
+			str_printf(&names, "%s%s", names.len ? ", " : "", j.items[i].name);
+	if (names.len)
+		r = error_set(e, EBUSY,
+			      "another agent (pid %ld) has settings changed: %s; wait for it",
+			      j.pid, str_get(&names));
+	str_done(&names);
+	journal_done(&j);
+	return r;
+}
+
+/* -EBUSY: another agent has changed this machine. *ret_killed: one had, since we looked last. */
+static int others(struct settings *s, bool *ret_killed, struct error *e)
+{
+	bool live;
+	int r = 0;
+
+	*ret_killed = false;
+	if (s->c.journal && s->dir && s->lock < 0) {
+		r = other_in(s->dir, &live, e);
+		*ret_killed = !live && !s->stale && journal_there(s->dir);
+		if (live)
+			s->stale = false;
+		else if (*ret_killed)
+			recover(s);
+	}
+	if (!r && apart(s))
+		r = other_in(JOURNAL_SYSTEM_DIR, &live, e);
+	return r;
 }
 
 /* ---- one invocation's settings ---- */
@@ -245,7 +295,7 @@ static unsigned put_back_others(struct settings *s, const struct setting *want, 
 	size_t i;
 
 	for (i = s->changed.n; i > 0; i--) {
-		const struct journal_entry *it = &s->changed.items[i - 1];
+		struct journal_entry *it = &s->changed.items[i - 1];
 		CLEANUP_FREE char *was = NULL;
 		struct error own = ERROR_INIT;
 		int back, r;
@@ -257,9 +307,15 @@ static unsigned put_back_others(struct settings *s, const struct setting *want, 
 			r = put_back(s, it, &was, &own);
 		ns_leave(&back);
 		if (r < 0 && !(it->left && r == -ENOENT)) {
-			say(s, "%s cannot be put back to '%s': %s", it->name, it->old, own.text);
-			error_set(e, own.code, "%s cannot be put back to '%s': %s", it->name,
-				  it->old, own.text);
+			/* Each invocation tries again; once is enough for a person. */
+			if (!it->said)
+				say(s, "%s cannot be put back to '%s': %s", it->name, it->old,
+				    own.text);
+			it->said = true;
+			error_set(e, own.code,
+				  "not measured on a changed machine: %s cannot be put back to "
+				  "'%s': %s",
+				  it->name, it->old, own.text);
 			failed++;
 			continue;
 		}
@@ -326,7 +382,7 @@ static int want_one(struct settings *s, const struct setting *want, struct error
 	CLEANUP_FREE char *now = NULL;
 	int r = read_value(s, want->name, &now, e);
 
-	if (r < 0 || setting_same(now, want->value))
+	if (r < 0 || same_value(want->name, now, want->value))
 		return r;
 	if (!find(s, want->name))
 		r = remember(s, want->name, now, e);
@@ -339,7 +395,7 @@ static int read_back(struct settings *s, const struct setting *want, struct aren
 	CLEANUP_FREE char *now = NULL;
 	int r = read_value(s, want->name, &now, e);
 
-	if (!r && !setting_same(now, want->value))
+	if (!r && !same_value(want->name, now, want->value))
 		r = error_set(e, ESTALE, "it reads '%s'", now);
 	if (r < 0)
 		return r;
@@ -354,6 +410,7 @@ int settings_want(struct settings *s, const struct setting *want, size_t n, stru
 		  struct setting *ret_values, bool *ret_skip, struct error *e)
 {
 	struct error own = ERROR_INIT;
+	bool killed;
 	size_t i;
 	int r = 0;
 
@@ -362,6 +419,8 @@ int settings_want(struct settings *s, const struct setting *want, size_t n, stru
 		return e ? -e->code : -EIO;
 	/* Also where all is as wanted: it must be so for longer than another agent likes. */
 	r = n ? begin(s, e) : 0;
+	if (!r)
+		r = others(s, &killed, e);
 	*ret_skip = r < 0;
 	for (i = 0; i < n && !r; i++) {
 		r = want_one(s, &want[i], &own);
@@ -385,7 +444,13 @@ int settings_check(struct settings *s, const struct setting *want, size_t n, str
 {
 	struct error own = ERROR_INIT;
 	size_t i;
+	bool killed;
+	int r = others(s, &killed, e);
 
+	if (r < 0)
+		return r;
+	if (killed)
+		return error_set(e, EBUSY, "an agent that was killed had settings changed");
 	for (i = 0; i < n; i++)
 		if (read_back(s, &want[i], NULL, NULL, &own) < 0)
 			return error_set(e, ESTALE, "setting %s=%s did not stay: %s", want[i].name,

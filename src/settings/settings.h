@@ -7,7 +7,9 @@
  * journal knows the boot (a reboot has undone everything) and the namespaces that its settings
  * belong to; two agents that live at once cannot both change settings (flock(2)).
  *
- * Where: $XDG_STATE_HOME/kdelta; else, for root, /run/kdelta; else ~/.local/state/kdelta.
+ * Where: /run/kdelta for root, as settings are the kernel's and all its agents must meet; for
+ * others $XDG_STATE_HOME/kdelta, else ~/.local/state/kdelta. Tests have $KDELTA_STATE before all
+ * these.
  */
 #ifndef KDELTA_SETTINGS_SETTINGS_H
 #define KDELTA_SETTINGS_SETTINGS_H
@@ -43,11 +45,15 @@ void settings_recover(struct settings *s);
  * Makes these the only settings that differ from what was found; reads all of them back.
  * ret_values (n of them, strings from the arena) have the values as the kernel tells them.
  * Negative: the invocation must not run. *ret_skip: it cannot be done here (there is no such
- * setting, no permission, no journal); else the kernel refused the value, or it did not take.
+ * setting, no permission, no journal; another live agent has settings changed, which counts without
+ * any of our own, too); else the kernel refused the value, or it did not take.
  */
 int settings_want(struct settings *s, const struct setting *want, size_t n, struct arena *a,
 		  struct setting *ret_values, bool *ret_skip, struct error *e);
-/* Have they still these values? -ESTALE names the first that has not. */
+/*
+ * Have they still these values? -ESTALE names the first that has not. -EBUSY: another agent has
+ * begun to change settings.
+ */
 int settings_check(struct settings *s, const struct setting *want, size_t n, struct error *e);
 /* Puts back all; returns how many could not be, each of which was said. */
 unsigned settings_restore(struct settings *s);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files below /proc/sys; proc(5), and the kernel's Documentation/admin-guide/sysctl. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
+#include "base/cpulist.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "settings/kind.h"
@@ -26,13 +28,23 @@ int sysctl_apply(const struct facts_source *src, const char *name, const char *v
 	return r;
 }
 
-/* Latches that stay, and actions that only look like settings. */
+/*
+ * Latches that stay, actions that only look like settings, and those that set others or throw
+ * addresses away, which the old value does not bring back.
+ */
 static const char *const one_way[] = {
 	"kernel.kexec_load_disabled",
+	"kernel.kexec_load_limit_*",
 	"kernel.modules_disabled",
 	"kernel.unprivileged_bpf_disabled",
 	"kernel.yama.ptrace_scope",
+	"net.ipv4.conf.all.*",
+	"net.ipv4.conf.default.*",
+	"net.ipv4.ip_forward",
 	"net.ipv4.route.flush",
+	"net.ipv6.conf.*.disable_ipv6",
+	"net.ipv6.conf.all.*",
+	"net.ipv6.conf.default.*",
 	"net.ipv6.route.flush",
 	"vm.compact_memory",
 	"vm.drop_caches",
@@ -53,7 +65,7 @@ int sysctl_undo(const struct facts_source *src, const char *name, const char *ol
 	size_t i, side;
 
 	for (i = 0; i < ARRAY_SIZE(one_way); i++)
-		if (!strcmp(one_way[i], name))
+		if (!fnmatch(one_way[i], name, FNM_NOESCAPE))
 			return error_set(e, ENOTSUP, "a change of it cannot be undone");
 	for (i = 0; i < ARRAY_SIZE(pairs) && !strcmp(old, "0"); i++) {
 		for (side = 0; side < 2; side++) {
@@ -75,6 +87,28 @@ int sysctl_undo(const struct facts_source *src, const char *name, const char *ol
 	*ret_name = mem_strdup(name);
 	*ret_value = mem_strdup(old);
 	return 0;
+}
+
+/* Lists of numbers that the kernel writes in its own way (proc_do_large_bitmap, cpumasks). */
+static const char *const lists[] = {
+	"kernel.watchdog_cpumask",
+	"net.ipv4.ip_local_reserved_ports",
+};
+
+bool sysctl_same(const char *name, const char *a, const char *b)
+{
+	struct cpulist x = CPULIST_INIT, y = CPULIST_INIT;
+	bool same = false;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lists) && !same; i++)
+		same = !strcmp(lists[i], name);
+	/* Ports fit into what is taken for a CPU's number. */
+	same = same && cpulist_parse(a, &x, NULL) == 0 && cpulist_parse(b, &y, NULL) == 0 &&
+	       x.n == y.n && !memcmp(x.cpu, y.cpu, x.n * sizeof(*x.cpu));
+	cpulist_done(&x);
+	cpulist_done(&y);
+	return same;
 }
 
 const char *sysctl_ns(const char *name)

@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 build=$(cd "${KDELTA_BUILD:-$tests/../build}" && pwd)
 export LC_ALL=C.UTF-8 TZ=UTC PATH=$build:$PATH
-unset KDELTA_MOCK KDELTA_AGENT KDELTA_CACHE KDELTA_ROOT XDG_CACHE_HOME XDG_DATA_HOME
+unset KDELTA_MOCK KDELTA_STATE KDELTA_AGENT KDELTA_CACHE KDELTA_ROOT XDG_CACHE_HOME XDG_DATA_HOME
 
 # Commas, slashes, quotes, another script, what a terminal and printf would obey.
 HOSTILE=$'a,b/c "d" \u00fc\\n%s\n\e[31m../x'

@@ -174,6 +174,16 @@ static void what_is_so_already_is_not_touched(void **state)
 
 static void what_is_not_here_is_a_skip(void **state)
 {
+	static const char *const one_way[] = {
+		"net/ipv4/ip_forward",
+		"net/ipv4/conf/all/rp_filter",
+		"net/ipv4/conf/default/rp_filter",
+		"net/ipv6/conf/all/forwarding",
+		"net/ipv6/conf/default/mtu",
+		"net/ipv6/conf/eth0.1/disable_ipv6",
+		"kernel/kexec_load_limit_panic",
+	};
+	size_t i;
 	struct tree *t = *state;
 
 	text(t, SYS "/vm/lines", "1\n2\n");
@@ -187,6 +197,21 @@ static void what_is_not_here_is_a_skip(void **state)
 	assert_true(WANT(t, "kernel.modules_disabled=1") < 0 && t->skip);
 	assert_non_null(strstr(t->err.text, "cannot be undone"));
 	assert_string_equal(now(t, SYS "/kernel/modules_disabled"), "0");
+	for (i = 0; i < ARRAY_SIZE(one_way); i++) {
+		CLEANUP_FREE char *path = mem_printf(SYS "/%s", one_way[i]);
+		CLEANUP_FREE char *word = NULL;
+		const char *name;
+
+		assert_int_equal(setting_name(one_way[i], &t->a, &name, &t->err), 0);
+		word = mem_printf("%s=1", name);
+		text(t, path, "0\n");
+		if (WANT(t, word) >= 0 || !t->skip || !strstr(t->err.text, "cannot be undone"))
+			fail_msg("%s: %s", word, t->err.text);
+		assert_string_equal(now(t, path), "0");
+	}
+	text(t, SYS "/net/ipv4/conf/eth0/rp_filter", "0\n");
+	assert_int_equal(WANT(t, "net.ipv4.conf.eth0.rp_filter=1"), 0);
+	assert_int_equal(NONE(t), 0);
 	assert_true(WANT(t, "thp=never") < 0 && t->skip);
 	assert_true(WANT(t, "governor=performance") < 0 && t->skip);
 	assert_true(WANT(t, "cpus=1") < 0 && t->skip);
@@ -272,6 +297,9 @@ static void cpus_go_and_come_back(void **state)
 	assert_string_equal(now(t, CPU "/cpu2/online"), "1");
 	assert_string_equal(now(t, CPU "/cpu3/online"), "0");
 	assert_string_equal(now(t, CPU "/cpu5/online"), "0");
+	assert_int_equal(WANT(t, "cpus=list:2,0-1"), 0);
+	assert_int_equal(WANT(t, "cpus=list:0-1,5"), 0);
+	assert_string_equal(now(t, CPU "/cpu2/online"), "0");
 	assert_int_equal(WANT(t, "cpus=1"), 0);
 	assert_string_equal(now(t, CPU "/cpu1/online"), "0");
 	assert_true(WANT(t, "cpus=5") < 0 && t->skip);
@@ -375,7 +403,8 @@ static void one_agent_at_a_time(void **state)
 {
 	struct tree *t = *state;
 	struct settings *other = another(t, true);
-	const char *const words[] = { "vm.x=2", NULL };
+	const char *const words[] = { "vm.x=2", NULL }, *const none[] = { NULL };
+	struct str busy = STR_INIT;
 
 	text(t, SYS "/vm/x", "1\n");
 	text(t, SYS "/net/y", "2\n");
@@ -383,15 +412,90 @@ static void one_agent_at_a_time(void **state)
 	/* Not even where all is as it wants it. */
 	assert_true(want_of(t, other, words) < 0 && t->skip);
 	assert_non_null(strstr(t->err.text, "another kdelta-agent changes settings (process "));
+	/* Nor for one that sets nothing: it would measure what it does not know of. */
+	str_printf(&busy, "another agent (pid %ld) has settings changed: vm.x; wait for it",
+		   (long)getpid());
+	assert_int_equal(want_of(t, other, none), -EBUSY);
+	assert_true(t->skip);
+	assert_string_equal(t->err.text, str_get(&busy));
+	error_clear(&t->err);
+	assert_int_equal(settings_check(other, NULL, 0, &t->err), -EBUSY);
+	assert_string_equal(t->err.text, str_get(&busy));
+	str_done(&busy);
 	/* A live one's changes are no leftovers. */
 	settings_recover(other);
 	assert_string_equal(now(t, SYS "/vm/x"), "2");
 	assert_int_equal(t->said.len, 0);
+	/* The lock alone is no change. */
+	assert_int_equal(NONE(t), 0);
+	assert_int_equal(want_of(t, other, none), 0);
+	assert_int_equal(settings_check(other, NULL, 0, &t->err), 0);
 	assert_int_equal(settings_restore(t->s), 0);
 	assert_int_equal(want_of(t, other, words), 0);
 	assert_int_equal(settings_restore(other), 0);
 	assert_string_equal(now(t, SYS "/vm/x"), "1");
 	settings_free(other);
+}
+
+/* A live one that is killed while another, which sets nothing, goes on. */
+static void the_end_of_the_other_is_seen(void **state)
+{
+	struct tree *t = *state;
+	struct settings *other = another(t, true);
+	const char *const none[] = { NULL };
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	text(t, SYS "/vm/x", "1\n");
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		if (WANT(t, "vm.x=7") == 0 && write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	assert_int_equal(want_of(t, other, none), -EBUSY);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(want_of(t, other, none), 0);
+	assert_string_equal(now(t, SYS "/vm/x"), "1");
+	assert_non_null(strstr(str_get(&t->said), "had left vm.x at '7': put back to '1'"));
+	/* One that comes and goes while something is measured. */
+	text(t, SYS "/net/y", "2\n");
+	crash(t);
+	assert_int_equal(settings_check(other, NULL, 0, &t->err), -EBUSY);
+	assert_string_equal(now(t, SYS "/vm/x"), "1");
+	error_clear(&t->err);
+	assert_int_equal(settings_check(other, NULL, 0, &t->err), 0);
+	/* What cannot be put back is said, and no reason to stop each time. */
+	crash(t);
+	gone(t, SYS "/net/y");
+	assert_int_equal(want_of(t, other, none), 0);
+	str_reset(&t->said);
+	assert_int_equal(want_of(t, other, none), 0);
+	assert_int_equal(settings_check(other, NULL, 0, &t->err), 0);
+	assert_int_equal(t->said.len, 0);
+	settings_free(other);
+}
+
+static void what_cannot_be_put_back_is_said_once(void **state)
+{
+	struct tree *t = *state;
+
+	text(t, SYS "/vm/x", "1\n");
+	assert_int_equal(WANT(t, "vm.x=2"), 0);
+	gone(t, SYS "/vm/x");
+	assert_true(NONE(t) < 0 && !t->skip);
+	assert_true(NONE(t) < 0 && !t->skip);
+	assert_non_null(strstr(t->err.text, "not measured on a changed machine: vm.x cannot be "
+					    "put back to '1': /proc/sys/vm/x: No such file"));
+	assert_int_equal(settings_restore(t->s), 1);
+	assert_string_equal(str_get(&t->said), "vm.x cannot be put back to '1': /proc/sys/vm/x: "
+					       "No such file or directory\n");
 }
 
 static void a_guest_needs_no_journal(void **state)
@@ -486,12 +590,18 @@ static void another_namespace_is_not_ours(void **state)
 
 static void the_folder_is_the_users(void **state)
 {
-	CLEANUP_FREE char *state_home = NULL, *other = NULL;
+	CLEANUP_FREE char *state_home = NULL, *other = NULL, *tests = NULL;
 
 	(void)state;
+	setenv("KDELTA_STATE", "/x/tests", 1);
 	setenv("XDG_STATE_HOME", "/x/state", 1);
+	tests = journal_dir();
+	assert_string_equal(tests, "/x/tests");
+	unsetenv("KDELTA_STATE");
 	state_home = journal_dir();
-	assert_string_equal(state_home, "/x/state/kdelta");
+	assert_string_equal(state_home, geteuid() == 0 && access("/run", W_OK) == 0
+						? "/run/kdelta"
+						: "/x/state/kdelta");
 	/* The rule of XDG: a relative path is none. */
 	setenv("XDG_STATE_HOME", "state", 1);
 	setenv("HOME", "/x/home", 1);
@@ -519,6 +629,8 @@ int main(void)
 		TEST(the_first_change_cleans_up_before),
 		TEST(what_cannot_be_put_back_stays_in_the_journal),
 		TEST(one_agent_at_a_time),
+		TEST(the_end_of_the_other_is_seen),
+		TEST(what_cannot_be_put_back_is_said_once),
 		TEST(a_guest_needs_no_journal),
 		TEST(without_a_journal_nothing_is_changed),
 		TEST(a_journal_that_is_not_ours_is_left_alone),

@@ -31,5 +31,5 @@ setup()
 	[ "$(exported hello .cmdline | grep -oE 'mitigations=[a-z]+' | sort -u | tr '\n' ' ')" = \
 		'mitigations=auto mitigations=off ' ]
 	# The guest is its own machine: no journal here.
-	[ ! -e "$XDG_STATE_HOME" ]
+	[ ! -e "$KDELTA_STATE" ]
 }
