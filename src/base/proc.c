@@ -224,6 +224,60 @@ static int child_start(struct child *c, int report_read, pid_t *ret_pid, struct 
 	return 0;
 }
 
+struct guard {
+	pid_t pid;
+	int fd; /* closed by the kernel when we end, however we do */
+};
+
+/* Only what is safe after a fork of many threads. */
+static void __attribute__((noreturn)) guard_wait(int fd, pid_t group)
+{
+	sigset_t all;
+	ssize_t n;
+	char c;
+
+	/* Neither Ctrl-C nor a hangup is for it. */
+	setpgid(0, 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	/* Above all the other end of its own pipe, and those of other threads' commands. */
+	if (dup2(fd, 0) < 0)
+		_exit(1);
+	close_range(1, ~0u, 0);
+	do {
+		n = read(0, &c, 1);
+	} while (n < 0 && errno == EINTR);
+	kill(-group, SIGKILL);
+	_exit(0);
+}
+
+/* Without one the command runs as well: it is for the worst case. */
+static void guard_start(struct guard *g, pid_t group)
+{
+	int read_end = -1, write_end = -1;
+
+	if (pipe_above(&read_end, &write_end) == 0) {
+		g->pid = fork();
+		if (!g->pid)
+			guard_wait(read_end, group);
+	}
+	mem_close_fd(&read_end);
+	if (g->pid > 0)
+		g->fd = write_end;
+	else
+		mem_close_fd(&write_end);
+}
+
+static void guard_stop(struct guard *g)
+{
+	if (g->pid > 0) {
+		kill(g->pid, SIGKILL);
+		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	mem_close_fd(&g->fd);
+}
+
 int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_result *ret_result,
 	     struct error *e)
 {
@@ -234,6 +288,7 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 			       { -1, STR_INIT, max, false, o->keep_end } };
 	struct child c = { .cwd = o->cwd, .in = -1, .out = -1, .err = -1, .report = -1 };
 	CLEANUP_FREE char **envp = env_build(o->env);
+	struct guard guard = { -1, -1 };
 	int report = -1, wait = 0, r;
 	pid_t pid = -1;
 
@@ -268,8 +323,11 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 	mem_close_fd(&c.err);
 	mem_close_fd(&c.report);
 	mem_close_fd(&report);
+	if (!r && o->guard)
+		guard_start(&guard, pid);
 	if (!r)
 		r = child_wait(pid, s, o, &wait, &ret_result->usage, e, argv[0]);
+	guard_stop(&guard);
 	mem_close_fd(&s[0].fd);
 	mem_close_fd(&s[1].fd);
 	ret_result->out_len = s[0].text.len;

@@ -5,7 +5,9 @@
  * The command gets /dev/null as stdin, default signal handling, LC_ALL=C (so that its messages can
  * be parsed) and a process group of its own; no other descriptor of ours is inherited if it was
  * opened with O_CLOEXEC, as all of ours are. It is killed when the thread that called proc_run()
- * ends: prctl(2), PR_SET_PDEATHSIG. The group is killed on a timeout or when `tick` says so.
+ * ends: prctl(2), PR_SET_PDEATHSIG. The group is killed on a timeout or when `tick` says so, and
+ * with `guard` also when our process ends in any way: PDEATHSIG reaches the command alone, not what
+ * it started.
  */
 #ifndef KDELTA_BASE_PROC_H
 #define KDELTA_BASE_PROC_H
@@ -25,6 +27,7 @@ struct proc_opts {
 	size_t max_output;   /* bytes kept of each stream, 0: PROC_OUTPUT_MAX; the rest is lost */
 	bool keep_end;	     /* keep the last bytes of a stream, not the first */
 	bool no_out;	     /* its stdout goes to /dev/null */
+	bool guard;	     /* a process of ours kills its group when we are gone */
 	uint64_t timeout_ns; /* 0: none */
 	int out_fd; /* above 2: both streams go there and nothing is kept; borrowed; 0: kept */
 	int (*tick)(void *arg); /* called about 4 times a second; not 0: kill, -ECANCELED */

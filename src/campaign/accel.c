@@ -20,34 +20,59 @@
 #define ANSWER_FILE "kvm.json"
 #define ANSWER_MAX  65536u
 
-enum answer { ANSWER_UNKNOWN, ANSWER_WORKS, ANSWER_DEAD };
+enum answer {
+	ANSWER_UNKNOWN, /* the kernel fails by itself, with or without KVM */
+	ANSWER_WORKS,
+	ANSWER_HUNG,
+	ANSWER_DEAD, /* of one boot: QEMU failed */
+};
 
 struct memory {
-	char *path;   /* NULL: there is no cache folder */
-	json_t *file; /* {"boot_id":..,"release":..,"qemu":{VERSION:{"works":..,"why":..}}} */
+	char *path; /* NULL: there is no cache folder */
+	char *key;  /* QEMU's version and the device */
+	/* {"boot_id":..,"release":..,"qemu":{KEY:{"works":..,"why":..,"time":seconds}}} */
+	json_t *file;
 };
+
+static const char *device(void)
+{
+	const char *other = getenv("KDELTA_KVM");
+
+	return other && *other ? other : ACCEL_DEVICE;
+}
 
 static int device_open(struct error *e)
 {
-	const char *other = getenv("KDELTA_KVM");
-	const char *path = other && *other ? other : ACCEL_DEVICE;
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = open(device(), O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		return error_errno(e, errno, "%s", path);
+		return error_errno(e, errno, "%s", device());
 	close(fd);
 	return 0;
 }
 
+static uint64_t timeout_ns(void)
+{
+	const char *ms = getenv("KDELTA_KVM_TIMEOUT");
+	unsigned long n = ms ? strtoul(ms, NULL, 10) : 0;
+
+	return n ? n * NSEC_PER_MSEC : ACCEL_TIMEOUT_NS;
+}
+
+static uint64_t now_s(void)
+{
+	return clock_real_ns() / NSEC_PER_SEC;
+}
+
 /* What is known of this boot of this machine; what is known of others is forgotten. */
-static void memory_load(struct memory *m)
+static void memory_load(struct memory *m, const char *qemu)
 {
 	CLEANUP_FREE char *boot_id = file_line("/proc/sys/kernel/random/boot_id"), *text = NULL;
 	CLEANUP_FREE char *folder = image_cache_dir();
 	struct utsname u;
 	size_t len;
 
-	*m = (struct memory){ NULL, NULL };
+	*m = (struct memory){ .key = mem_printf("%s, %s", qemu, device()) };
 	if (!folder || !boot_id || uname(&u) < 0)
 		return;
 	m->path = mem_printf("%s/" ANSWER_FILE, folder);
@@ -67,22 +92,29 @@ static void memory_load(struct memory *m)
 static void memory_done(struct memory *m)
 {
 	free(m->path);
+	free(m->key);
 	json_decref(m->file);
 }
 
-static enum answer memory_ask(const struct memory *m, const char *qemu, const char **ret_why)
+static enum answer memory_ask(const struct memory *m, const char **ret_why)
 {
-	const json_t *known = json_object_get(json_object_get(m->file, "qemu"), qemu);
+	const json_t *known = json_object_get(json_object_get(m->file, "qemu"), m->key);
 	const json_t *works = json_object_get(known, "works");
+	json_int_t since = json_integer_value(json_object_get(known, "time"));
+	uint64_t now = now_s();
 
 	*ret_why = json_opt_str(known, "why", "");
-	if (!json_is_boolean(works))
-		return ANSWER_UNKNOWN;
-	return json_is_true(works) ? ANSWER_WORKS : ANSWER_DEAD;
+	if (json_is_true(works))
+		return ANSWER_WORKS;
+	/* One of the future: the clock was set, and how old it is cannot be told. */
+	return json_is_false(works) && since > 0 && (uint64_t)since <= now &&
+			       now - (uint64_t)since < ACCEL_DEAD_S
+		       ? ANSWER_DEAD
+		       : ANSWER_UNKNOWN;
 }
 
 /* That it cannot be remembered is no fault: it will be tried again. */
-static void memory_keep(struct memory *m, const char *qemu, enum answer answer, const char *why)
+static void memory_keep(struct memory *m, enum answer answer, const char *why)
 {
 	CLEANUP_FREE char *folder = image_cache_dir(), *text = NULL;
 	json_t *j;
@@ -93,7 +125,8 @@ static void memory_keep(struct memory *m, const char *qemu, enum answer answer, 
 	json_object_set_new(j, "works", json_boolean(answer == ANSWER_WORKS));
 	if (*why)
 		json_object_set_new(j, "why", json_str(why));
-	json_object_set_new(json_object_get(m->file, "qemu"), qemu, j);
+	json_object_set_new(j, "time", json_u64(now_s()));
+	json_object_set_new(json_object_get(m->file, "qemu"), m->key, j);
 	text = json_pretty(m->file);
 	if (file_mkdirs(folder, NULL) == 0)
 		file_replace(m->path, text, strlen(text), NULL);
@@ -111,7 +144,7 @@ static enum vm_line on_line(void *arg, const char *line, size_t len, char *why, 
 	return VM_LINE_ABORT;
 }
 
-/* One boot that measures nothing. ANSWER_UNKNOWN: the kernel itself fails, with or without KVM. */
+/* One boot that measures nothing. */
 static int try_kernel(struct campaign *c, const struct campaign_vm *v,
 		      const struct campaign_kernel *kernel, unsigned index,
 		      const struct campaign_host *host, enum answer *ret, char *why, size_t size,
@@ -127,27 +160,32 @@ static int try_kernel(struct campaign *c, const struct campaign_vm *v,
 	host_config(c, v, kernel, index, host, &cfg);
 	cfg.kvm = true;
 	cfg.plan_json = plan;
-	if (!cfg.boot_timeout_ns || cfg.boot_timeout_ns > ACCEL_TIMEOUT_NS)
-		cfg.boot_timeout_ns = ACCEL_TIMEOUT_NS;
+	/* Not the user's, which may be too short for any kernel. */
+	cfg.boot_timeout_ns = timeout_ns();
 	r = vm_run(&cfg, on_line, &alive, &res, e);
 	if (r < 0)
 		return r;
 	if (res.end == VM_STOPPED)
 		r = error_set(e, EINTR, "interrupted");
 	snprintf(why, size, "%s: %s", vm_end_name(res.end), res.reason);
-	*ret = alive						 ? ANSWER_WORKS
-	       : res.end == VM_HUNG || res.end == VM_QEMU_FAILED ? ANSWER_DEAD
-								 : ANSWER_UNKNOWN;
+	/* Not a QEMU that does not answer: the machine may be busy. */
+	if (alive)
+		*ret = ANSWER_WORKS;
+	else if (res.end == VM_QEMU_FAILED && str_starts(res.reason, "QEMU ended with"))
+		*ret = ANSWER_DEAD;
+	else
+		*ret = res.end == VM_HUNG ? ANSWER_HUNG : ANSWER_UNKNOWN;
 	vm_result_done(&res);
 	return r;
 }
 
-/* The first kernel that can tell. */
+/* The first kernel that can tell. ANSWER_HUNG: all hung, and all as they are. */
 static int try_kvm(struct campaign *c, const struct campaign_vm *v,
 		   const struct campaign_kernel *kernels, unsigned n,
 		   const struct campaign_host *host, enum answer *ret, char *why, size_t size,
 		   struct error *e)
 {
+	bool all_hung = true;
 	unsigned i;
 	int r = 0;
 
@@ -155,8 +193,12 @@ static int try_kvm(struct campaign *c, const struct campaign_vm *v,
 	progress_say(&c->progress,
 		     "trying KVM with a boot of %s, %llu s at most; the answer is remembered",
 		     kernels[0].label, ACCEL_TIMEOUT_NS / NSEC_PER_SEC);
-	for (i = 0; i < n && !r && *ret == ANSWER_UNKNOWN; i++)
+	for (i = 0; i < n && !r && *ret != ANSWER_WORKS && *ret != ANSWER_DEAD; i++) {
 		r = try_kernel(c, v, &kernels[i], i, host, ret, why, size, e);
+		all_hung = all_hung && *ret == ANSWER_HUNG && !kernels[i].append;
+	}
+	if (*ret == ANSWER_HUNG && !all_hung)
+		*ret = ANSWER_UNKNOWN;
 	return r;
 }
 
@@ -165,20 +207,23 @@ static int choose_auto(struct campaign *c, const struct campaign_vm *v,
 		       struct campaign_host *host, struct error *e)
 {
 	/* What a user made of the machine may be at fault, and KVM be well. */
-	bool plain = !v->cpu_model && !(v->qemu_args && *v->qemu_args);
+	bool plain = !v->cpu_model && !(v->qemu_args && *v->qemu_args) &&
+		     v->cpus == ACCEL_PLAIN_CPUS && v->mem_mib == ACCEL_PLAIN_MEM_MIB;
 	enum answer answer;
 	struct memory m;
 	const char *known;
 	char why[400];
 	int r = 0;
 
-	memory_load(&m);
-	answer = memory_ask(&m, host->qemu, &known);
+	memory_load(&m, host->qemu);
+	answer = memory_ask(&m, &known);
 	snprintf(why, sizeof(why), "%s", known);
 	if (answer == ANSWER_UNKNOWN) {
 		r = try_kvm(c, v, kernels, n, host, &answer, why, sizeof(why), e);
-		if (!r && (answer == ANSWER_WORKS || (answer == ANSWER_DEAD && plain)))
-			memory_keep(&m, host->qemu, answer, answer == ANSWER_WORKS ? "" : why);
+		if (!r && answer == ANSWER_WORKS)
+			memory_keep(&m, answer, "");
+		else if (!r && answer != ANSWER_UNKNOWN && plain)
+			memory_keep(&m, answer, why);
 	}
 	memory_done(&m);
 	if (r < 0)
@@ -213,4 +258,15 @@ int accel_choose(struct campaign *c, const struct campaign_vm *v,
 	else if (r != -ENOENT)
 		progress_warn(&c->progress, "kdelta: emulating (TCG): %s", why.text);
 	return 0;
+}
+
+void accel_worked(const struct campaign_host *host)
+{
+	struct memory m;
+	const char *why;
+
+	memory_load(&m, host->qemu);
+	if (memory_ask(&m, &why) != ANSWER_WORKS)
+		memory_keep(&m, ANSWER_WORKS, "");
+	memory_done(&m);
 }

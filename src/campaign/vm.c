@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "campaign/accel.h"
 #include "campaign/host.h"
 #include "campaign/ingest.h"
 #include "plan/order.h"
@@ -191,6 +192,8 @@ int campaign_vm(struct campaign *c, const struct campaign_vm *v, const struct ca
 		progress_what(&c->progress, "boot %u/%u %.30s", i + 1, total, o.kernel->label);
 		r = boot_one(&o, ret, e);
 	}
+	if (host->kvm && ret->boots_ok)
+		accel_worked(host);
 	json_decref(t.context);
 	return r;
 }

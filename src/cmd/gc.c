@@ -12,6 +12,7 @@
 #include "image/apt.h"
 #include "image/cache.h"
 #include "image/image.h"
+#include "kbuild/kbuild.h"
 
 struct gc {
 	const char *store_path;
@@ -19,7 +20,11 @@ struct gc {
 	char *dir;
 	struct cache_entry *list;
 	bool *drop; /* one an entry */
-	size_t n, n_drop;
+	size_t n;
+	struct kbuild_cached *built;
+	bool *drop_built;
+	size_t n_built;
+	size_t n_drop; /* of both */
 };
 
 static bool same_file_name(const char *a, const char *b)
@@ -57,6 +62,43 @@ static bool came_from(const struct store_kernel_row *k, const struct cache_entry
 	return yes;
 }
 
+/* And this one, built of a commit? Of its configurations and compilers the store says too little.
+ */
+static bool was_built(const struct store_kernel_row *k, const struct kbuild_cached *c)
+{
+	bool yes = !c->release || str_eq(k->release, c->release);
+	struct kernel_spec spec;
+	size_t n;
+
+	if (!k->source || kernel_spec_parse(k->source, &spec, NULL) < 0)
+		return yes;
+	n = strlen(spec.what);
+	if (spec.source != KERNEL_GIT)
+		yes = strstr(spec.what, c->name);
+	else if (n >= 7 && strspn(spec.what, "0123456789abcdef") == n)
+		yes = str_starts(c->name, spec.what);
+	kernel_spec_done(&spec);
+	return yes;
+}
+
+/* While something builds, its kernels may have no label yet. */
+static void choose_built(struct gc *g, const struct store_kernels *kernels)
+{
+	bool busy = false;
+
+	g->drop_built = mem_array(g->n_built + 1, sizeof(*g->drop_built));
+	for (size_t i = 0; i < g->n_built; i++)
+		busy = busy || g->built[i].busy;
+	for (size_t i = 0; i < g->n_built; i++) {
+		const struct kbuild_cached *c = &g->built[i];
+
+		g->drop_built[i] = c->work ? !c->busy : !busy;
+		for (size_t k = 0; k < kernels->n && g->drop_built[i] && !c->work; k++)
+			g->drop_built[i] = !was_built(&kernels->rows[k], c);
+		g->n_drop += g->drop_built[i];
+	}
+}
+
 static int choose(struct gc *g, struct store *s, struct error *e)
 {
 	struct store_kernels kernels;
@@ -71,53 +113,122 @@ static int choose(struct gc *g, struct store *s, struct error *e)
 			g->drop[i] = !came_from(&kernels.rows[k], &g->list[i]);
 		g->n_drop += g->drop[i];
 	}
+	choose_built(g, &kernels);
 	store_kernels_done(&kernels);
 	return 0;
 }
 
-/* "2 kernels, 56.1 MB" of those that go, or that stay. */
-static void add_sum(const struct gc *g, bool drop, struct str *out)
+struct sum {
+	size_t n;
+	uint64_t bytes;
+};
+
+/* Of those that go, or that stay. */
+static struct sum sum_kernels(const struct gc *g, bool drop)
 {
-	uint64_t bytes = 0;
-	size_t n = 0;
-	char number[40];
+	struct sum sum = { 0, 0 };
 
 	for (size_t i = 0; i < g->n; i++) {
-		if (g->drop[i] != drop)
-			continue;
-		bytes += g->list[i].size;
-		n++;
+		sum.n += g->drop[i] == drop;
+		sum.bytes += g->drop[i] == drop ? g->list[i].size : 0;
 	}
-	str_printf(out, "%zu kernel%s", n, n == 1 ? "" : "s");
-	if (!n)
-		return;
+	for (size_t i = 0; i < g->n_built; i++) {
+		if (g->drop_built[i] != drop || g->built[i].work)
+			continue;
+		sum.n++;
+		sum.bytes += g->built[i].size;
+	}
+	return sum;
+}
+
+static struct sum sum_works(const struct gc *g, bool drop)
+{
+	struct sum sum = { 0, 0 };
+
+	for (size_t i = 0; i < g->n_built; i++) {
+		if (g->drop_built[i] != drop || !g->built[i].work)
+			continue;
+		sum.n++;
+		sum.bytes += g->built[i].size;
+	}
+	return sum;
+}
+
+static void add_size(uint64_t bytes, struct str *out)
+{
+	char number[40];
+
 	unit_format_number((double)bytes / 1e6, 3, number, sizeof(number));
 	str_printf(out, ", %s MB", number);
 }
 
-/* What goes, if anything does, below a line that begins with `verb`, and how much stays. */
+/* "2 kernels, 56.1 MB" */
+static void add_sum(struct sum sum, const char *what, struct str *out)
+{
+	str_printf(out, "%zu %s%s", sum.n, what, sum.n == 1 ? "" : "s");
+	if (sum.n)
+		add_size(sum.bytes, out);
+}
+
+static void add_kept(const struct gc *g, struct str *out)
+{
+	struct sum works = sum_works(g, false);
+
+	str_add(out, "Kept: ");
+	add_sum(sum_kernels(g, false), "kernel", out);
+	if (works.n) {
+		str_add(out, "; ");
+		add_sum(works, "work folder", out);
+	}
+	str_add(out, ".\n");
+}
+
+static void add_built(const struct gc *g, bool work, struct str *out)
+{
+	for (size_t i = 0; i < g->n_built; i++) {
+		const struct kbuild_cached *c = &g->built[i];
+
+		if (!g->drop_built[i] || c->work != work)
+			continue;
+		if (work) {
+			str_printf(out, "  git/%s", c->name);
+		} else {
+			str_printf(out, "  git:%.12s ", c->name);
+			cmd_cell(out, c->release ? c->release : "(unfinished)", 0);
+		}
+		add_size(c->size, out);
+		str_add_c(out, '\n');
+	}
+}
+
+/* What goes, if anything does, below lines that begin with `verb`, and how much stays. */
 static void describe(const struct gc *g, const char *verb, struct str *out)
 {
-	char number[40];
+	struct sum kernels = sum_kernels(g, true), works = sum_works(g, true);
 
-	if (g->n_drop) {
+	if (kernels.n) {
 		str_printf(out, "%s ", verb);
-		add_sum(g, true, out);
+		add_sum(kernels, "kernel", out);
 		str_add(out, ", that no label came from:\n");
 	}
 	for (size_t i = 0; i < g->n; i++) {
 		if (!g->drop[i])
 			continue;
-		unit_format_number((double)g->list[i].size / 1e6, 3, number, sizeof(number));
 		str_add(out, "  ");
 		cmd_cell(out, g->list[i].package, 0);
 		str_add_c(out, ' ');
 		cmd_cell(out, g->list[i].version, 0);
-		str_printf(out, ", %s MB\n", number);
+		add_size(g->list[i].size, out);
+		str_add_c(out, '\n');
 	}
-	str_add(out, "Kept: ");
-	add_sum(g, false, out);
-	str_add(out, ".\n");
+	add_built(g, false, out);
+	if (works.n) {
+		str_printf(out, "%s ", verb);
+		add_sum(works, "work folder", out);
+		str_add(out, ", that the next build makes again:\n");
+		add_built(g, true, out);
+	}
+	add_kept(g, out);
 }
 
 /* Only a plain yes is one. */
@@ -149,6 +260,17 @@ static int drop(struct gc *g)
 		g->n_drop--;
 		code = CMD_PARTIAL;
 	}
+	for (size_t i = 0; i < g->n_built; i++) {
+		struct error err = ERROR_INIT;
+
+		if (!g->drop_built[i] || kbuild_cache_drop(&g->built[i], &err) == 0)
+			continue;
+		fprintf(stderr, "kdelta: %s\n", err.text);
+		error_clear(&err);
+		g->drop_built[i] = false;
+		g->n_drop--;
+		code = CMD_PARTIAL;
+	}
 	return code;
 }
 
@@ -158,12 +280,12 @@ static int gc(struct gc *g, struct store *s)
 	struct str out = STR_INIT;
 	int code = CMD_OK;
 
-	if (cache_list(g->dir, &g->list, &g->n, &err) < 0 || choose(g, s, &err) < 0)
+	if (cache_list(g->dir, &g->list, &g->n, &err) < 0 ||
+	    kbuild_cache_list(g->dir, &g->built, &g->n_built, &err) < 0 || choose(g, s, &err) < 0)
 		return cmd_bad(&err);
 	if (!g->n_drop) {
-		str_add(&out, "Nothing to drop. Kept: ");
-		add_sum(g, false, &out);
-		str_add(&out, ".\n");
+		str_add(&out, "Nothing to drop. ");
+		add_kept(g, &out);
 	} else if (g->dry_run) {
 		describe(g, "Would drop", &out);
 	} else if (!g->yes && !isatty(STDIN_FILENO)) {
@@ -184,10 +306,12 @@ int cmd_gc(int argc, char **argv)
 {
 	static const struct option_doc doc = {
 		.usage = "kdelta gc [OPTION]...",
-		.summary = "Drops downloaded kernels that no stored label came from.",
+		.summary = "Drops downloaded and built kernels that no stored label came from.",
 		.description =
 			"A package in the cache stays as long as a label of the store, or an earlier\n"
 			"kernel of that label, may have come from it. `kdelta label rm` lets it go.\n"
+			"The same holds for kernels built of a commit; the folders they are built in go,\n"
+			"unless something builds there now, and the next build compiles all again.\n"
 			"Results are never dropped. It asks on a terminal and needs --yes elsewhere.",
 		.examples = "  kdelta gc -n\n"
 			    "  kdelta gc --yes",
@@ -217,7 +341,9 @@ int cmd_gc(int argc, char **argv)
 	g.dir = image_cache_dir();
 	code = gc(&g, s);
 	cache_list_free(g.list, g.n);
+	kbuild_cache_free(g.built, g.n_built);
 	mem_free_ptr(&g.drop);
+	mem_free_ptr(&g.drop_built);
 	mem_free_ptr(&g.dir);
 	store_close(s);
 	return code;

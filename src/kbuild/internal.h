@@ -5,6 +5,8 @@
 
 #include "kbuild/kbuild.h"
 
+#define CACHE_FACTS "build" /* in the folder of a finished kernel */
+
 /* What all steps of one build need. */
 struct build {
 	const struct kbuild_request *request;
@@ -21,6 +23,11 @@ struct build {
 
 void build_say(const struct build *b, const char *step, unsigned files);
 bool build_stopped(const struct build *b);
+
+/* cache.c. Removes a folder with all that is in it, as far as that can be done. */
+void cache_remove(const char *path);
+/* The line "NAME VALUE" of a finished kernel's facts; caller frees; NULL if there is none. */
+char *cache_fact(const char *facts, const char *name);
 
 /* tree.c: git. Finds the repository and the commit, and that it is a kernel's. */
 int tree_resolve(struct build *b, struct error *e);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,6 @@
 
 #define BZIMAGE	    "arch/x86/boot/bzImage"
 #define RELEASE	    "include/config/kernel.release"
-#define FACTS	    "build"
 #define IMAGE_MAX   (1u << 30)
 #define MODULES_MAX (16u << 20)
 /* Raised when the same commit and configuration would be built otherwise than before. */
@@ -38,35 +36,6 @@ void build_say(const struct build *b, const char *step, unsigned files)
 bool build_stopped(const struct build *b)
 {
 	return b->stop && *b->stop;
-}
-
-static void remove_all(const char *path)
-{
-	CLEANUP_FREE char *copy = mem_strdup(path);
-	char *const roots[] = { copy, NULL };
-	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	FTSENT *f;
-
-	while (fts && (f = fts_read(fts)))
-		if (f->fts_info == FTS_DP)
-			rmdir(f->fts_accpath);
-		else if (f->fts_info != FTS_D)
-			unlink(f->fts_accpath);
-	if (fts)
-		fts_close(fts);
-}
-
-/* The line "NAME VALUE" of a finished kernel's facts; caller frees. */
-static char *fact_of(const char *facts, const char *name)
-{
-	size_t n = strlen(name);
-	const char *s = facts;
-
-	while (s && (strncmp(s, name, n) || s[n] != ' ')) {
-		s = strchr(s, '\n');
-		s = s ? s + 1 : NULL;
-	}
-	return s ? mem_strndup(s + n + 1, strcspn(s + n + 1, "\n")) : NULL;
 }
 
 /* Of a string that is owned: the new one, the old one freed. */
@@ -89,13 +58,13 @@ static void name_files(struct kbuild_result *k)
 static bool find_finished(struct build *b)
 {
 	struct kbuild_result *k = b->ret;
-	CLEANUP_FREE char *path = mem_printf("%s/" FACTS, k->dir);
+	CLEANUP_FREE char *path = mem_printf("%s/" CACHE_FACTS, k->dir);
 	CLEANUP_FREE char *facts = NULL;
 
 	if (file_read(path, 1 << 16, &facts, NULL, NULL) < 0)
 		return false;
-	set(&k->release, fact_of(facts, "release"));
-	set(&k->config_hash, fact_of(facts, "config_hash"));
+	set(&k->release, cache_fact(facts, "release"));
+	set(&k->config_hash, cache_fact(facts, "config_hash"));
 	if (!k->release || !k->config_hash)
 		return false;
 	name_files(k);
@@ -116,33 +85,49 @@ static void make_key(struct build *b)
 	str_done(&s);
 }
 
+/* 0; -EAGAIN: what was locked is no longer there, kbuild_cache_drop() was faster. */
+static int lock_wait(struct build *b, const char *path, int fd, struct error *e)
+{
+	struct stat is, was;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return error_errno(e, errno, "cannot lock %s", path);
+		if (build_stopped(b))
+			return error_set(e, ECANCELED, "interrupted");
+		build_say(b, "waiting for another build", 0);
+		clock_sleep_ns(250 * NSEC_PER_MSEC);
+	}
+	return !stat(path, &is) && !fstat(fd, &was) && is.st_ino == was.st_ino ? 0 : -EAGAIN;
+}
+
 /*
- * Locks the repository's folder. The descriptor is inherited by make and all it starts, so that
- * what outlives a killed kdelta still keeps the next one out.
+ * Makes and locks the repository's folder. The descriptor is inherited by make and all it starts,
+ * so that what outlives a killed kdelta still keeps the next one out.
  */
 static int lock_work(struct build *b, int *ret_fd, struct error *e)
 {
 	CLEANUP_FREE char *path = mem_printf("%s/lock", b->work);
-	int fd = open(path, O_RDWR | O_CREAT, 0666);
+	int fd, r;
 
-	if (fd < 0)
-		return error_errno(e, errno, "%s", path);
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int err = errno;
-
-		if (err != EWOULDBLOCK && err != EINTR) {
-			close(fd);
-			return error_errno(e, err, "cannot lock %s", path);
+	do {
+		r = file_mkdirs(b->work, e);
+		if (r < 0)
+			return r;
+		fd = open(path, O_RDWR | O_CREAT, 0666);
+		if (fd < 0 && errno == ENOENT) {
+			r = -EAGAIN;
+			continue;
 		}
-		if (build_stopped(b)) {
+		if (fd < 0)
+			return error_errno(e, errno, "%s", path);
+		r = lock_wait(b, path, fd, e);
+		if (r < 0)
 			close(fd);
-			return error_set(e, ECANCELED, "interrupted");
-		}
-		build_say(b, "waiting for another build", 0);
-		clock_sleep_ns(250 * NSEC_PER_MSEC);
-	}
-	*ret_fd = fd;
-	return 0;
+	} while (r == -EAGAIN);
+	if (!r)
+		*ret_fd = fd;
+	return r;
 }
 
 static int does_not_build(struct build *b, const char *what, struct error *e)
@@ -240,7 +225,7 @@ static int collect(struct build *b, const char *dir, const char *config, bool mo
 	if (!r)
 		r = copy_into(dir, RELEASE, k->release, strlen(k->release), e);
 	if (!r)
-		r = copy_into(dir, FACTS, facts, strlen(facts), e);
+		r = copy_into(dir, CACHE_FACTS, facts, strlen(facts), e);
 	if (!r && modules)
 		r = install_modules(b, dir, e);
 	return r ? r : list_modules(b, dir, modules, e);
@@ -251,15 +236,15 @@ static int finish(struct build *b, const char *config, bool modules, struct erro
 	CLEANUP_FREE char *dir = mem_printf("%s/finished", b->work);
 	int r;
 
-	remove_all(dir); /* of one that was killed */
+	cache_remove(dir); /* of one that was killed */
 	r = collect(b, dir, config, modules, e);
 	if (!r) {
-		remove_all(b->ret->dir);
+		cache_remove(b->ret->dir);
 		/* Another copy of the repository may have been faster. */
 		if (rename(dir, b->ret->dir) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 			r = error_errno(e, errno, "%s", b->ret->dir);
 	}
-	remove_all(dir);
+	cache_remove(dir);
 	if (!r)
 		name_files(b->ret);
 	return r;
@@ -301,7 +286,7 @@ static int build_here(struct build *b, struct error *e)
 		r = tree_checkout(b, e);
 	if (!r)
 		r = file_mkdirs(b->out, e);
-	remove_all(tmp);
+	cache_remove(tmp);
 	if (!r)
 		r = file_mkdirs(tmp, e);
 	if (!r)
@@ -362,9 +347,7 @@ static int kernel(struct build *b, struct error *e)
 	b->src = mem_printf("%s/src", b->work);
 	b->out = mem_printf("%s/config-%s", b->work, b->key);
 	b->log = mem_printf("%s/log", b->work);
-	r = file_mkdirs(b->work, e);
-	if (!r)
-		r = lock_work(b, &lock, e);
+	r = lock_work(b, &lock, e);
 	if (!r)
 		r = build_here(b, e);
 	if (lock >= 0) {

@@ -31,6 +31,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -77,5 +79,22 @@ struct kbuild_result {
 int kbuild_make(const struct kbuild_request *request, const struct kbuild_progress *progress,
 		const volatile sig_atomic_t *stop, struct kbuild_result *ret, struct error *e);
 void kbuild_result_done(struct kbuild_result *result);
+
+/* A folder of the cache. */
+struct kbuild_cached {
+	char *name; /* COMMIT-KEY or work-TREE */
+	char *path;
+	char *release; /* of a kernel; NULL: not known, or a work folder */
+	bool work;     /* a work folder: the next build makes it again */
+	bool busy;     /* something builds in it now */
+	uint64_t size; /* bytes in its files */
+};
+
+/* What is in CACHE_DIR/git, in no order; without such a folder, nothing. */
+int kbuild_cache_list(const char *cache_dir, struct kbuild_cached **ret_list, size_t *ret_n,
+		      struct error *e);
+/* Deletes it. -EBUSY: a build has begun in it. */
+int kbuild_cache_drop(const struct kbuild_cached *cached, struct error *e);
+void kbuild_cache_free(struct kbuild_cached *list, size_t n);
 
 #endif

@@ -93,7 +93,7 @@ int make_run(struct build *b, const char *step, const char *const *args, int *re
 	CLEANUP_FREE char *mark = mark_path(b);
 	CLEANUP_CLOSE int mark_fd = open(mark, O_WRONLY | O_CLOEXEC);
 	struct watch w = { .b = b, .step = step, .log = in, .mark = mark_fd, .line = STR_INIT };
-	struct proc_opts o = { .out_fd = out, .tick = on_tick, .arg = &w };
+	struct proc_opts o = { .out_fd = out, .guard = true, .tick = on_tick, .arg = &w };
 	struct proc_result res = { .status = -1 };
 	struct run_words words = RUN_WORDS_INIT;
 	int r;

@@ -10,7 +10,9 @@ setup()
 	home_here
 	guests_here "$BATS_TEST_TMPDIR"
 	export KDELTA_KVM=/dev/null FAKE_QEMU_PIDS=$BATS_TEST_TMPDIR/pids FAKE_QEMU_ARGS=$BATS_TEST_TMPDIR/args
+	export KDELTA_KVM_TIMEOUT=1000
 	cache=$HOME/.cache/kdelta/kvm.json
+	key='7.2.0 (fake), /dev/null'
 }
 
 auto_vm()
@@ -30,7 +32,7 @@ boots()
 	[[ $stderr != *emulating* ]]
 	jq -e '.rows | all(.class == "kvm")' <<<"$output"
 	[ "$(boots)" = 3 ]
-	jq -e '.qemu["7.2.0 (fake)"].works == true' "$cache"
+	jq -e --arg k "$key" '.qemu[$k].works == true' "$cache"
 	[ "$(jq -r '.boot_id' "$cache")" = "$(cat /proc/sys/kernel/random/boot_id)" ]
 	[ "$(exported invocation '.context | [.accel, .cpu] | @tsv' | sort -u)" = "kvm	host" ]
 	[ "$(exported invocation .context.host_cpu | sort -u)" = \
@@ -42,30 +44,70 @@ boots()
 	# Another QEMU is another question, and its answer forgets none.
 	FAKE_QEMU_VERSION=8.0.0 run -0 --separate-stderr auto_vm old
 	[[ $stderr = *trying* ]]
-	[ "$(jq -c '.qemu | keys' "$cache")" = '["7.2.0 (fake)","8.0.0 (fake)"]' ]
+	[ "$(jq -c '.qemu | keys' "$cache")" = '["7.2.0 (fake), /dev/null","8.0.0 (fake), /dev/null"]' ]
+	# So is another device.
+	ln -s /dev/null kvm2
+	KDELTA_KVM=$PWD/kvm2 run -0 --separate-stderr auto_vm old
+	[[ $stderr = *trying* ]]
+	[ "$(jq '.qemu | length' "$cache")" = 3 ]
 	# So is another boot of this machine, and that forgets all.
 	sed -i 's/"boot_id": "./&x/' "$cache"
 	run -0 --separate-stderr auto_vm old
 	[[ $stderr = *trying* ]]
-	[ "$(jq -c '.qemu | keys' "$cache")" = '["7.2.0 (fake)"]' ]
+	[ "$(jq -c '.qemu | keys' "$cache")" = '["7.2.0 (fake), /dev/null"]' ]
 }
 
 @test "KVM that is there and dead: emulated, said once, remembered" {
 	export FAKE_QEMU=dead-kvm
-	run -0 --separate-stderr auto_vm --boot-timeout 1s --format json old new
+	run -0 --separate-stderr auto_vm --format json old new
 	[ "$(grep -c 'emulating (TCG): /dev/kvm is there' <<<"$stderr")" = 1 ]
 	[[ $stderr = *"hung: booting: no record in 1 s"*"--accel kvm insists"* ]]
 	jq -e '.rows | all(.class == "emulated")' <<<"$output"
-	[ "$(boots)" = 3 ]
-	jq -e '.qemu["7.2.0 (fake)"] | .works == false and (.why | startswith("hung"))' "$cache"
+	[ "$(boots)" = 4 ]
+	jq -e --arg k "$key" '.qemu[$k] | .works == false and (.why | startswith("hung")) and .time > 1e9' "$cache"
 	[ "$(exported invocation '.context | [.accel, .cpu] | @tsv' | sort -u)" = "tcg	max" ]
 	# Said again where it is not tried again.
 	run -0 --separate-stderr auto_vm old new
 	[ "$(grep -c 'emulating (TCG)' <<<"$stderr")" = 1 ]
 	[[ $stderr != *trying* ]]
-	[ "$(boots)" = 5 ]
+	[ "$(boots)" = 6 ]
 	run -3 --separate-stderr fake_vm --accel kvm --boots 1 --boot-timeout 1s old
 	[[ $stderr = *"hung: booting: no record in 1 s"* ]]
+	jq -e --arg k "$key" '.qemu[$k].works == false' "$cache"
+	# A day later it is tried again.
+	jq --arg k "$key" '.qemu[$k].time -= 86401' "$cache" >later.json
+	cp later.json "$cache"
+	FAKE_QEMU=ok run -0 --separate-stderr auto_vm old new
+	[[ $stderr = *trying* && $stderr != *emulating* ]]
+}
+
+@test "a dead KVM that works when it is insisted on is dead no more" {
+	FAKE_QEMU=dead-kvm auto_vm -q old >/dev/null
+	jq -e --arg k "$key" '.qemu[$k].works == false' "$cache"
+	run -0 fake_vm --accel kvm --boots 1 old
+	jq -e --arg k "$key" '.qemu[$k].works == true' "$cache"
+	run -0 --separate-stderr auto_vm -e later old
+	[[ $stderr != *emulating* && $stderr != *trying* ]]
+}
+
+@test "a guest that hangs: the next is asked, and what the user's settings may cause is not remembered" {
+	# KVM is well, one kernel is not, and the timeout is too short for any.
+	run -3 --separate-stderr auto_vm --boot-timeout 10ms old=old,append=FAKE_QEMU=silent new
+	[[ $stderr != *emulating* ]]
+	jq -e --arg k "$key" '.qemu[$k].works == true' "$cache"
+	rm "$cache"
+	run -3 --separate-stderr auto_vm --boot-timeout 1s old=old,append=FAKE_QEMU=silent
+	[[ $stderr = *emulating* ]]
+	[ ! -e "$cache" ]
+	for args in '--mem 256MiB' '--cpus 2' '--cpu EPYC'; do
+		FAKE_QEMU=dead-kvm run -0 --separate-stderr auto_vm -e "${args//[^a-z]/}" $args old
+		[[ $stderr = *emulating* ]]
+		[ ! -e "$cache" ]
+	done
+	# A QEMU that says nothing at all may be a slow one.
+	FAKE_QEMU=no-qmp run -3 --separate-stderr auto_vm --boot-timeout 1s old=old
+	[[ $stderr = *emulating*"did not answer"* ]]
+	[ ! -e "$cache" ]
 }
 
 @test "KVM that QEMU cannot use; a user's own settings may be why" {
@@ -75,7 +117,7 @@ boots()
 	[ ! -e "$cache" ]
 	run -0 --separate-stderr auto_vm old
 	[[ $stderr = *"emulating (TCG)"*"Could not access KVM kernel module"* ]]
-	jq -e '.qemu["7.2.0 (fake)"].works == false' "$cache"
+	jq -e --arg k "$key" '.qemu[$k].works == false' "$cache"
 }
 
 @test "a kernel that fails by itself says nothing about KVM: the next is asked, nothing remembered" {

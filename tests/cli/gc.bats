@@ -101,6 +101,46 @@ there()
 	[ ! -e "$KDELTA_CACHE" ]
 }
 
+# built COMMIT-DIGIT RELEASE: a kernel of the commit of forty such digits.
+built()
+{
+	dir=$KDELTA_CACHE/git/$(printf "$1%.0s" {1..40})-0123456789abcdef
+	mkdir -p "$dir/arch/x86/boot"
+	printf 'commit %s\nrelease %s\n' "$1" "$2" >"$dir/build"
+	head -c 1000000 /dev/zero >"$dir/arch/x86/boot/bzImage"
+}
+
+@test "kernels of commits that no label names go, and the folders where nothing builds" {
+	built a 6.1.0-ga
+	built b 6.1.0-gb
+	built c 6.1.0-gc
+	built d 6.1.0-gd
+	built e 6.1.0-ge
+	from git:aaaaaaaaaaaa,config=/gone,append=quiet a 6.1.0-ga
+	from git:main b 6.1.0-gb
+	from '' c 6.1.0-gc
+	from "$dir/arch/x86/boot/bzImage" e 6.1.0-other
+	work=$KDELTA_CACHE/git/work-fedcba9876543210
+	mkdir -p "$work/src" "$KDELTA_CACHE/git/mine"
+	head -c 3000000 /dev/zero >"$work/failed-aaaaaaaaaaaa.log"
+	: >"$work/lock"
+	# Something builds.
+	run -0 flock "$work/lock" kdelta gc --yes
+	[[ $output = 'Nothing to drop. Kept: 5 kernels, '*'; 1 work folder, 3.00 MB.' ]]
+	run -0 --separate-stderr kdelta gc -n
+	fits
+	prints 'Would drop 1 kernel, 1.00 MB, that no label came from:' 'git:dddddddddddd 6.1.0-gd, 1.00 MB' \
+		'Would drop 1 work folder, 3.00 MB, that the next build makes again:' \
+		'git/work-fedcba9876543210, 3.00 MB' 'Kept: 4 kernels, 4.00 MB.'
+	[ "$(find "$KDELTA_CACHE/git" -mindepth 1 -maxdepth 1 | wc -l)" = 7 ]
+	run -0 kdelta gc --yes
+	prints 'Dropped 1 kernel, 1.00 MB' 'Dropped 1 work folder, 3.00 MB' 'Kept: 4 kernels, 4.00 MB.'
+	[ "$(cd "$KDELTA_CACHE/git" && echo * | tr ' ' '\n' | cut -c1-4 | paste -sd,)" = aaaa,bbbb,cccc,eeee,mine ]
+	kdelta label rm a --yes
+	run -0 kdelta gc --yes
+	prints 'git:aaaaaaaaaaaa 6.1.0-ga'
+}
+
 @test "it asks on a terminal, where only yes is yes, and nobody elsewhere" {
 	mock_boot x b1 time=100
 	cached 6.1.0-1-amd64 6.1.1-1

@@ -114,3 +114,27 @@ commit()
 	! kill -0 "$(cat "$BATS_TEST_TMPDIR/pid")"
 	rm out.txt err.txt
 }
+
+@test "kill -9 of kdelta ends the build, all of it" {
+	export KDELTA_CACHE=$BATS_TEST_TMPDIR/cache
+	(exec env KDELTA_STORE="$KDELTA_STORE" kdelta vm git:one git:slow >/dev/null 2>&1) 3>&- &
+	pid=$!
+	for _ in {1..100}; do
+		[ -s "$(echo "$KDELTA_CACHE"/git/work-*/pid)" ] && break
+		sleep 0.1
+	done
+	compiler=$(cat "$KDELTA_CACHE"/git/work-*/pid)
+	kill -0 "$compiler"
+	kill -9 $pid
+	wait $pid || true
+	# The lock is inherited by all of make: that it is free says that none is left.
+	flock -w 5 "$KDELTA_CACHE"/git/work-*/lock true
+	# Nobody may have waited for it yet.
+	[[ ! -e /proc/$compiler || $(cat "/proc/$compiler/stat") = *') Z '* ]]
+	for _ in {1..50}; do
+		left=$(grep -lsF "$KDELTA_CACHE" /proc/[0-9]*/cmdline || true)
+		[ -z "$left" ] && break
+		sleep 0.1
+	done
+	[ -z "$left" ]
+}

@@ -233,21 +233,19 @@ static void tick_cancels(void **state)
 }
 
 /* A parent killed by SIGKILL cannot clean up: the kernel has to. */
-static void child_dies_with_its_parent(void **state)
+static void dies_with_parent(const char *const *argv, const struct proc_opts *o)
 {
-	const char *const argv[] = SH("echo $$ >&9; exec 9>&-; exec sleep 100");
 	struct proc_result r;
 	char text[32] = "";
 	int fds[2], i;
 	pid_t parent, child;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	parent = fork();
 	assert_true(parent >= 0);
 	if (!parent) {
 		dup2(fds[1], 9); /* not close-on-exec: handed down on purpose */
-		proc_run(argv, NULL, &r, NULL);
+		proc_run(argv, o, &r, NULL);
 		_exit(0);
 	}
 	close(fds[1]);
@@ -276,6 +274,30 @@ static void child_dies_with_its_parent(void **state)
 	assert_true(i < 500);
 }
 
+static void child_dies_with_its_parent(void **state)
+{
+	const char *const argv[] = SH("echo $$ >&9; exec 9>&-; exec sleep 100");
+
+	(void)state;
+	dies_with_parent(argv, NULL);
+}
+
+static void grandchild_dies_with_the_guarded(void **state)
+{
+	const char *const argv[] = SH("sleep 100 9>&- & echo $! >&9; exec 9>&-; wait");
+	const char *const quick[] = SH("exit 3");
+	const struct proc_opts o = { .guard = true };
+	struct proc_result r;
+
+	(void)state;
+	dies_with_parent(argv, &o);
+	/* And where nobody dies, the guard is gone with the command. */
+	assert_int_equal(proc_run(quick, &o, &r, NULL), 0);
+	assert_int_equal(r.status, 3);
+	proc_result_done(&r);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +313,7 @@ int main(void)
 		cmocka_unit_test(a_grandchild_is_not_waited_for),
 		cmocka_unit_test(tick_cancels),
 		cmocka_unit_test(child_dies_with_its_parent),
+		cmocka_unit_test(grandchild_dies_with_the_guarded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

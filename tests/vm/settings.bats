@@ -8,7 +8,7 @@ setup()
 {
 	[ -z "$set_aside_cache" ] || export KDELTA_CACHE=$set_aside_cache
 	[ -z "$set_aside_xdg" ] || export XDG_CACHE_HOME=$set_aside_xdg
-	export KDELTA_STORE=$BATS_TEST_TMPDIR/store.db XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	export KDELTA_STORE=$BATS_TEST_TMPDIR/store.db KDELTA_STATE=$BATS_TEST_TMPDIR/state
 	cd "$BATS_TEST_TMPDIR"
 	: "${KDELTA_TEST_KERNEL:?names the kernel to boot, see tools/test-kernel}"
 }
