@@ -22,7 +22,7 @@ static const struct {
 	{ "list", "workloads, metrics, suites, settings, kernels, labels, experiments", cmd_list },
 	{ "show", "one label: identity, facts, boots", cmd_show },
 	{ "label", "rename or hide a label", cmd_label },
-	{ "gc", "drop downloaded kernels that no label came from", cmd_gc },
+	{ "gc", "drop kernels from the cache that no label came from", cmd_gc },
 	{ "import", "add records from a file or a pipe", cmd_import },
 	{ "export", "write records as JSON Lines", cmd_export },
 };

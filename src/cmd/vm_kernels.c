@@ -22,20 +22,27 @@ static char *source_of(const struct kernel_spec *k)
 			  k->append ? k->append : "");
 }
 
+struct download {
+	bool quiet;
+	bool said; /* that this one is complete */
+};
+
 static int on_download(void *arg, const char *what, uint64_t bytes, uint64_t of_bytes)
 {
-	const bool *quiet = arg;
+	struct download *d = arg;
+	bool all = of_bytes && bytes >= of_bytes;
 
-	if (!*quiet && isatty(STDERR_FILENO) == 1) {
-		fprintf(stderr, "\r\033[K%s: %llu of %llu MB", what,
-			(unsigned long long)(bytes / 1000000),
-			(unsigned long long)(of_bytes / 1000000));
-		if (of_bytes && bytes >= of_bytes)
-			fputs("\r\033[K", stderr);
-	} else if (!*quiet && of_bytes && bytes >= of_bytes) {
+	if (!d->quiet && isatty(STDERR_FILENO) == 1) {
+		fputs("\r\033[K", stderr);
+		if (!all)
+			fprintf(stderr, "%s: %llu of %llu MB", what,
+				(unsigned long long)(bytes / 1000000),
+				(unsigned long long)(of_bytes / 1000000));
+	}
+	if (!d->quiet && all && !d->said)
 		fprintf(stderr, "downloaded %s, %llu MB\n", what,
 			(unsigned long long)(of_bytes / 1000000));
-	}
+	d->said |= all;
 	return *cmd_stop() ? 1 : 0;
 }
 
@@ -73,7 +80,8 @@ static void drop_kernel(struct vm_kernels *v, unsigned i)
 int vm_kernels_open(struct vm_kernels *v, bool *quiet, struct error *e)
 {
 	CLEANUP_FREE const char **taken = mem_array(v->n, sizeof(*taken));
-	struct image_progress p = { .report = on_download, .arg = quiet };
+	struct download d = { .quiet = *quiet };
+	struct image_progress p = { .report = on_download, .arg = &d };
 	unsigned i;
 
 	for (i = 0; i < v->n; i++) {
@@ -83,6 +91,7 @@ int vm_kernels_open(struct vm_kernels *v, bool *quiet, struct error *e)
 					      e)
 			    : image_open(&v->spec[i], NULL, &p, &v->image[i], e);
 
+		d.said = false;
 		if (git && r == -ENOEXEC) {
 			drop_kernel(v, i--);
 			continue;
