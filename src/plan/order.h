@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The order of boots: blocks of one boot of each kernel, random within the block, from a seed
- * that is kept. Never AAA BBB. (STATISTICS.md, "The order of boots".)
+ * that is kept. Never AAA BBB: a drift of the machine would be taken for a difference.
  */
 #ifndef KDELTA_PLAN_ORDER_H
 #define KDELTA_PLAN_ORDER_H
