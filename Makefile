@@ -7,7 +7,7 @@ STEPS        ?=
 
 all:
 	@tools/configure $(BUILD) --prefix=$(PREFIX)
-	@ninja -C $(BUILD) kdelta kdelta-agent man
+	@ninja -C $(BUILD) kdelta kdelta-agent plugin man
 
 # Installs what is missing from Debian or Ubuntu packages; the only target that installs any.
 deps:

@@ -19,6 +19,8 @@ static const struct {
 	{ "vm", "boot kernels in virtual machines, measure, print the comparison", cmd_vm },
 	{ "run", "measure the kernel that is running", cmd_run },
 	{ "compare", "compare what was measured", cmd_compare },
+	{ "profile", "exact results by function, and what differs", cmd_profile },
+	{ "bisect", "the first of many kernels whose exact figure moved", cmd_bisect },
 	{ "list", "workloads, metrics, suites, settings, kernels, labels, experiments", cmd_list },
 	{ "show", "one label: identity, facts, boots", cmd_show },
 	{ "label", "rename or hide a label", cmd_label },

@@ -14,6 +14,7 @@
 #include "campaign/accel.h"
 #include "campaign/host.h"
 #include "campaign/ingest.h"
+#include "campaign/kernels.h"
 #include "plan/order.h"
 
 #define SILENCE_SPARE_NS (60 * NSEC_PER_SEC)
@@ -133,32 +134,6 @@ static int boot_one(struct one_boot *o, struct campaign_tally *tally, struct err
 	return r;
 }
 
-static int store_kernels(struct campaign *c, const struct campaign_kernel *kernels, unsigned n,
-			 char (*ids)[ID_UUID_SIZE], struct error *e)
-{
-	unsigned i;
-	int r = 0;
-
-	for (i = 0; i < n && !r; i++) {
-		const struct image *img = kernels[i].image;
-		struct ds_kernel k = {
-			.label = kernels[i].label,
-			.release = img->release,
-			.version = img->version,
-			.build_id = img->build_id,
-			.config = img->config,
-			.config_hash = img->config_hash,
-			.source = kernels[i].source,
-		};
-
-		r = store_kernel_add(c->store, &k, ids[i], e);
-		/* In the order of the command line: the first is the base. */
-		if (!r)
-			r = store_experiment_kernel(c->store, c->experiment, ids[i], e);
-	}
-	return r;
-}
-
 int campaign_vm(struct campaign *c, const struct campaign_vm *v, const struct campaign_host *host,
 		const struct campaign_kernel *kernels, unsigned n, struct campaign_tally *ret,
 		struct error *e)
@@ -170,7 +145,7 @@ int campaign_vm(struct campaign *c, const struct campaign_vm *v, const struct ca
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	r = store_kernels(c, kernels, n, ids, e);
+	r = campaign_store_kernels(c, kernels, n, ids, e);
 	if (r < 0)
 		return r;
 	t.context = host_context(c, v, host);

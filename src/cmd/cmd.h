@@ -14,6 +14,8 @@ enum { CMD_OK = 0, CMD_GATE = 1, CMD_USAGE = 2, CMD_PARTIAL = 3 };
 int cmd_vm(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_bisect(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_label(int argc, char **argv);

@@ -13,6 +13,7 @@
 #include "cmd/common.h"
 #include "cmd/measure.h"
 #include "cmd/report.h"
+#include "cmd/vm_exact.h"
 #include "cmd/vm_kernels.h"
 #include "plan/order.h"
 
@@ -66,8 +67,6 @@ static int dry_run(const struct measure *m, const struct campaign_vm *cv,
 static void reproduce(const struct measure *m, const struct campaign_vm *cv, bool kvm,
 		      const struct vm_kernels *v, struct str *out)
 {
-	unsigned i;
-
 	str_printf(out, "kdelta vm --boots %u --seed %llu", cv->blocks,
 		   (unsigned long long)cv->seed);
 	measure_words(m, out);
@@ -76,26 +75,7 @@ static void reproduce(const struct measure *m, const struct campaign_vm *cv, boo
 	if (cv->mem_mib != 512)
 		str_printf(out, " --mem %uMiB", cv->mem_mib);
 	str_printf(out, " --accel %s", kvm ? "kvm" : "tcg");
-	if (cv->cpu_model) {
-		str_add(out, " --cpu ");
-		cmd_quote(out, cv->cpu_model);
-	}
-	if (cv->qemu) {
-		str_add(out, " --qemu ");
-		cmd_quote(out, cv->qemu);
-	}
-	if (v->qemu_args) {
-		str_add(out, " --qemu-args ");
-		cmd_quote(out, v->qemu_args);
-	}
-	if (v->tree) {
-		str_add(out, " --tree ");
-		cmd_quote(out, v->tree);
-	}
-	for (i = 0; i < v->n; i++) {
-		str_add_c(out, ' ');
-		cmd_quote(out, v->spec[i].text);
-	}
+	vm_words(cv, v, out);
 }
 
 static int no_gate(struct error *e)
@@ -257,12 +237,10 @@ static int vm(struct measure *m, struct campaign_vm *cv, const struct vm_kernels
 	      const struct report_options *ro)
 {
 	struct campaign c = { .work = &m->work, .agent = m->agent, .stop = cmd_stop() };
-	const char *id = c.experiment;
-	struct store_selection sel = { &id, 1, NULL, 0 };
 	struct campaign_tally tally = { .boots_ok = 0 };
 	struct error err = ERROR_INIT;
 	struct campaign_host host;
-	int r, code;
+	int r;
 
 	c.agent_build_id = m->known.agent_build_id;
 	c.progress.on = !m->quiet;
@@ -275,29 +253,7 @@ static int vm(struct measure *m, struct campaign_vm *cv, const struct vm_kernels
 	if (!r)
 		r = campaign(m, cv, v, &host, &c, &tally, &err);
 	campaign_host_done(&host);
-	code = r < 0 ? cmd_bad(&err) : CMD_OK;
-	/* What was measured before it failed is as good as ever. */
-	if (r < 0 && !tally.boots_ok && !tally.boots_failed) {
-		store_close(c.store);
-		return *c.stop ? CMD_PARTIAL : code;
-	}
-	code = r < 0 || *c.stop || v->skipped || !campaign_complete(&tally) ? CMD_PARTIAL : CMD_OK;
-	if (*c.stop)
-		fprintf(stderr, "kdelta: interrupted; what was measured is kept%s%s\n",
-			m->experiment ? ", the same command goes on with -e " : "",
-			m->experiment ? m->experiment : "");
-	/* What was skipped has its reasons in the report. */
-	if (!tally.ok && !tally.skipped &&
-	    tally.boots_ok + tally.boots_failed + tally.boots_stopped) {
-		fputs("kdelta: nothing was measured: see the reasons above, and kdelta show LABEL "
-		      "--console\n",
-		      stderr);
-		store_close(c.store);
-		return CMD_PARTIAL;
-	}
-	code = report_print(c.store, &sel, ro, NULL, code);
-	store_close(c.store);
-	return code;
+	return vm_report(m, v, ro, &c, &tally, r, &err);
 }
 
 int cmd_vm(int argc, char **argv)
@@ -315,8 +271,12 @@ int cmd_vm(int argc, char **argv)
 			"each, in random order within a block.\n\n"
 			"With KVM results have the class \"kvm\". Without it the guest's clock measures\n"
 			"QEMU's emulation: the class is \"emulated\", with a ratio and an interval, and\n"
-			"no verdict.",
+			"no verdict.\n\n"
+			"With --exact QEMU counts instructions instead: the digits repeat, a difference\n"
+			"of one instruction shows, and kdelta profile says in which functions it lies.\n"
+			"Instructions are not time.",
 		.examples =
+			"  kdelta vm --exact -w pipe git:HEAD~1 git:HEAD\n"
 			"  kdelta vm -s demo debian:6.1.0-47-cloud-amd64 debian:6.1.0-57-cloud-amd64\n"
 			"  kdelta vm -w fork old=./bzImage.old new=./bzImage\n"
 			"  kdelta vm -w fork plain=./bzImage debug=./bzImage,append=slub_debug=FZPU\n"
@@ -328,6 +288,8 @@ int cmd_vm(int argc, char **argv)
 	struct campaign_vm cv = { .accel = "auto" };
 	struct vm_kernels v = { .n = 0 };
 	struct words args = { NULL, 0, 0 };
+	struct exact_options xo = EXACT_OPTIONS_INIT;
+	bool exact = false;
 	uint64_t boots = 0, seed = UINT64_MAX, cpus = 1, mem = 512u << 20;
 	const struct option table[] = {
 		{ 0, "boots", OPTION_UINT, &boots, "N", NULL, 1, 1000,
@@ -337,6 +299,9 @@ int cmd_vm(int argc, char **argv)
 		  "of the order of boots (default: a new one)" },
 		{ 0, "cpus", OPTION_UINT, &cpus, "N", NULL, 1, 255, "of a guest (default 1)" },
 		{ 0, "mem", OPTION_BYTES, &mem, "SIZE", NULL, 0, 0, "of a guest (default 512MiB)" },
+		{ 0, "exact", OPTION_FLAG, &exact, NULL, NULL, 0, 0,
+		  "count instructions: the same digits in every run and\non any host; one boot a kernel" },
+		EXACT_OPTIONS(&xo),
 		{ 0, "accel", OPTION_CHOICE, &cv.accel, NULL, "auto|kvm|tcg", 0, 0,
 		  "what runs a guest (default auto: KVM if a boot\nwith it works, else TCG)" },
 		{ 0, "cpu", OPTION_TEXT, &cv.cpu_model, "MODEL", NULL, 0, 0,
@@ -373,8 +338,18 @@ int cmd_vm(int argc, char **argv)
 		r = error_set(&err, EINVAL, "vm wants kernels: kdelta vm OLD NEW (see --help)");
 	else if (cv.mem_mib < 64 || mem >> 20 > 1u << 20)
 		r = error_set(&err, ERANGE, "--mem: wanted 64MiB or more");
-	else if (ro.fail_on && str_eq(cv.accel, "tcg"))
+	else if (ro.fail_on && str_eq(cv.accel, "tcg") && !exact)
 		r = no_gate(&err);
+	else if (exact && (boots || seed != UINT64_MAX))
+		r = error_set(
+			&err, EINVAL,
+			"--exact has one boot a kernel: leave --%s out (--perturb says how many "
+			"runs of each workload)",
+			boots ? "boots" : "seed");
+	else if (!exact && exact_asked(&xo))
+		r = error_set(
+			&err, EINVAL,
+			"--perturb, --perturb-seed, --smp, --jobs and --timing go with --exact");
 	if (!r && v.qemu_args && words_split(v.qemu_args, &args, &err) < 0)
 		r = error_prefix(&err, "--qemu-args");
 	cv.qemu_args = (const char *const *)args.items;
@@ -382,12 +357,18 @@ int cmd_vm(int argc, char **argv)
 		r = report_check(&ro, &err);
 	if (!r)
 		r = measure_prepare(&m, VM_TIME_NS, &err);
-	if (!r)
+	if (!r && exact)
+		r = exact_prepare(&m, &cv, &xo, &err);
+	if (!r && exact)
+		r = exact_check_metrics(&ro.metrics, &err);
+	else if (!r)
 		r = measure_check_metrics(&m, &ro.metrics, &err);
 	if (!r)
 		r = vm_kernels_parse(&v, argv + at, (unsigned)(argc - at),
 				     sets_count(&m.work.sets, true), &err);
-	if (!r && m.dry_run) {
+	if (!r && m.dry_run && exact) {
+		code = vm_exact_dry_run(&m, &cv, &xo, &v);
+	} else if (!r && m.dry_run) {
 		cv.blocks = boots ? (unsigned)boots : VM_BOOTS;
 		cv.seed = seed == UINT64_MAX ? new_seed() : seed;
 		code = dry_run(&m, &cv, &v);
@@ -401,10 +382,11 @@ int cmd_vm(int argc, char **argv)
 	if (r < 0 && (v.skipped || *cmd_stop()))
 		code = CMD_PARTIAL;
 	if (!r && !m.dry_run)
-		code = vm(&m, &cv, &v, &ro);
+		code = exact ? vm_exact(&m, &cv, &xo, &v, &ro) : vm(&m, &cv, &v, &ro);
 out:
 	vm_kernels_done(&v);
 	words_done(&args);
+	exact_options_done(&xo);
 	measure_done(&m);
 	report_options_done(&ro);
 	return code;

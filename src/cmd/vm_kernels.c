@@ -168,6 +168,28 @@ int vm_kernels_cross(struct vm_kernels *v, const struct sets *sets, struct error
 	return error_is_set(e) ? -EINVAL : 0;
 }
 
+static void word(struct str *out, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	str_printf(out, " %s ", option);
+	cmd_quote(out, value);
+}
+
+void vm_words(const struct campaign_vm *cv, const struct vm_kernels *v, struct str *out)
+{
+	unsigned i;
+
+	word(out, "--cpu", cv->cpu_model);
+	word(out, "--qemu", cv->qemu);
+	word(out, "--qemu-args", v->qemu_args);
+	word(out, "--tree", v->tree);
+	for (i = 0; i < v->n; i++) {
+		str_add_c(out, ' ');
+		cmd_quote(out, v->spec[i].text);
+	}
+}
+
 void vm_kernels_done(struct vm_kernels *v)
 {
 	unsigned i;

@@ -37,6 +37,8 @@ int vm_kernels_cross(struct vm_kernels *v, const struct sets *sets, struct error
 /* Where kernel i would come from, without fetching it: "  (in the cache)", or "". */
 int vm_kernels_whence(const struct vm_kernels *v, unsigned i, char *buf, size_t size,
 		      struct error *e);
+/* The words of a command that say which QEMU and kernels: " --cpu ... KERNEL...". */
+void vm_words(const struct campaign_vm *cv, const struct vm_kernels *v, struct str *out);
 void vm_kernels_done(struct vm_kernels *v);
 
 #endif

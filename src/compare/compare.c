@@ -233,7 +233,10 @@ static bool is_wanted(const struct compare_options *o, const struct ds_series *s
 	for (f = o->metrics; f && *f; f++)
 		if (!strcmp(*f, s->metric.name))
 			return true;
-	return !o->metrics && (o->all || s->metric.kind != METRIC_EVIDENCE);
+	if (o->metrics || o->all)
+		return !o->metrics;
+	return str_eq(s->class, EXACT_CLASS) ? compare_exact_is_default(&s->metric)
+					     : s->metric.kind != METRIC_EVIDENCE;
 }
 
 /* Adds a word to a list unless it is there. */
@@ -337,28 +340,32 @@ static void add_row(struct compare_work *w, const struct ds_series *s)
 	r->metric.per = COPY(w, s->metric.per);
 	r->metric.hist = COPY(w, s->metric.hist);
 	r->metric.doc = COPY(w, s->metric.doc);
+	r->exact = !strcmp(r->class, EXACT_CLASS);
 	r->judged = s->metric.kind != METRIC_EVIDENCE &&
-		    (s->metric.better == METRIC_LESS || s->metric.better == METRIC_MORE) &&
-		    (!strcmp(r->class, "native") || !strcmp(r->class, "kvm"));
-	compare_reduce(w, c->n_rows++);
+		    (r->exact ||
+		     ((s->metric.better == METRIC_LESS || s->metric.better == METRIC_MORE) &&
+		      (!strcmp(r->class, "native") || !strcmp(r->class, "kvm"))));
+	if (r->exact)
+		compare_exact_reduce(w, c->n_rows++);
+	else
+		compare_reduce(w, c->n_rows++);
 }
 
 static void set_scope(struct comparison *c)
 {
-	bool emulated = false, real = false, exact = false, one = false;
+	bool emulated = false, real = false, one = false;
 	size_t i, k, n = 0;
 
 	for (i = 0; i < c->n_rows; i++) {
 		emulated |= !strcmp(c->rows[i].class, "emulated");
-		exact |= !strcmp(c->rows[i].class, "exact");
 		real |= !strcmp(c->rows[i].class, "native") || !strcmp(c->rows[i].class, "kvm");
 		for (k = 0; k < c->rows[i].n_pairs; k++)
 			one |= (c->rows[i].pairs[k].flags & COMPARE_BIT(COMPARE_ONE_BOOT)) != 0;
 	}
 	if (emulated)
 		c->scope[n++] = "emulated: QEMU TCG time, not a machine's: no verdicts.";
-	if (exact)
-		c->scope[n++] = "exact: no verdicts here.";
+	c->scope[n] = compare_exact_scope(c);
+	n += c->scope[n] != NULL;
 	if (real && c->n_kernels > 1)
 		c->scope[n++] = "these builds on this machine. Linking the same source anew "
 				"can move results by itself.";
@@ -394,6 +401,7 @@ int compare_make(const struct dataset *d, const struct compare_options *o, struc
 	ret->rows = arena_array(&ret->arena, d->n_series + 1, sizeof(*ret->rows));
 	w.series = arena_array(&ret->arena, d->n_series + 1, sizeof(struct ds_series *));
 	w.reduced = arena_array(&ret->arena, d->n_series + 1, sizeof(*w.reduced));
+	w.runs = arena_array(&ret->arena, d->n_series + 1, sizeof(struct compare_runs *));
 	for (i = 0; i < d->n_series; i++)
 		if (is_wanted(o, &d->series[i]))
 			add_row(&w, &d->series[i]);
@@ -403,6 +411,10 @@ int compare_make(const struct dataset *d, const struct compare_options *o, struc
 	compare_fact_differences(&w);
 	compare_differences(&w);
 	compare_judge(&w);
+	for (i = 0; i < ret->n_rows && !ret->rows[i].exact; i++)
+		;
+	if (i < ret->n_rows)
+		compare_exact_mitigations(&w);
 	set_scope(ret);
 	return 0;
 }

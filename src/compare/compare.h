@@ -8,6 +8,11 @@
  * the verdict from the interval, the margin and the adjusted p. Missing is NaN in a double here,
  * and null, "-" or an empty field in print; it is never 0.
  *
+ * Rows of class "exact" have a rule of their own. Their unit is the perturbation, and one boot is
+ * enough: "same" where the values of all perturbations are equal digit for digit, "more" or "fewer"
+ * where no value of one side reaches one of the other's, else "within perturbation". They have no
+ * interval, no p, no margin, and are never better or worse. docs/adr/0002-exact.md.
+ *
  * compare_make() copies all it needs: the dataset may go. One arena holds a comparison.
  * Kernel numbers here are places in `kernels`, 0 is the base.
  */
@@ -62,6 +67,12 @@ enum compare_flag {
 	COMPARE_BIMODAL,	 /* two modes, in the boots or inside most of them */
 	COMPARE_OUTLIERS,	 /* boots far from the others */
 	COMPARE_SPREAD,		 /* the two differ in spread (Brown-Forsythe, p < .01) */
+	/* Of exact rows. */
+	COMPARE_UNREPEATED,  /* one perturbation gave two values. Blocks. */
+	COMPARE_SMP,	     /* several CPUs, one at a time: code paths only. Blocks. */
+	COMPARE_FEW,	     /* fewer than EXACT_PERTURB_MIN perturbations: no word but "same" */
+	COMPARE_REGIMES,     /* batches of several modes: no word but "same" */
+	COMPARE_NO_CONTEXTS, /* typical includes interrupts; blocks where only one side's does */
 	COMPARE_FLAGS
 };
 
@@ -71,8 +82,9 @@ struct compare_kernel {
 	const char *label;
 	const char *release, *version, *build_id; /* NULL where unknown */
 	const char *cmdline, *config_hash, *source;
-	unsigned boots, failed; /* boots that worked, and that did not */
-	bool same_as_base;	/* one identity under two labels; never set for the base */
+	unsigned boots, failed;	 /* boots that worked, and that did not */
+	bool same_as_base;	 /* one identity under two labels; never set for the base */
+	const char *mitigations; /* in the guest of exact rows; NULL: not known */
 };
 
 struct compare_experiment {
@@ -101,9 +113,30 @@ struct compare_difference {
 	unsigned count;		/* COMPARE_DIFF_CHANGED: times seen */
 };
 
+/* Where batches of an exact row gather that had others before or after, or in other perturbations.
+ */
+struct compare_mode {
+	double instructions;	/* per op, of its median batch */
+	double switches;	/* of tasks per op */
+	double share;		/* of the batches; all modes' together are 1 */
+	unsigned perturbations; /* in which it was seen */
+};
+
+/* What an exact row has more of a kernel. */
+struct compare_exact {
+	unsigned n;			 /* perturbations with a value, each once */
+	unsigned unrepeated;		 /* of them, those that gave other values as well */
+	const unsigned *index;		 /* of the perturbations, ascending */
+	const double *values;		 /* theirs; the first one of an unrepeated one */
+	double lo, hi;			 /* over all values */
+	unsigned modes;			 /* 0: no regimes, or no windows to see them by */
+	const struct compare_mode *mode; /* by instructions, of the workload's typical batches */
+};
+
 struct compare_value {
 	unsigned boots; /* with a value; 0: missing, and all doubles are NaN */
-	double mean;	/* of the boots' numbers, in the metric's unit */
+	double mean; /* of the boots' numbers (exact: of the perturbations'), in the metric's unit
+		      */
 	double cv_boot, cv_invocation, cv_sample; /* NaN: nothing repeats there */
 	unsigned below;				  /* samples at or below their overhead */
 	unsigned samples;
@@ -111,18 +144,27 @@ struct compare_value {
 	double steal;	 /* share of the elapsed time */
 	bool bimodal;
 	unsigned n_outliers;
-	const unsigned *outliers; /* boots, by index */
+	const unsigned *outliers;	   /* boots, by index */
+	const struct compare_exact *exact; /* of exact rows with a value, else NULL */
+};
+
+#define COMPARE_TOP 3u
+
+/* A function that executes more or fewer instructions per op, by so many. */
+struct compare_symbol {
+	const char *name;
+	double diff;
 };
 
 struct compare_pair {
 	unsigned base, new;
 	bool exact;		       /* a count, equal in all boots of a side: no p */
 	double ratio, lo, hi;	       /* new / base and its interval; NaN in an absolute row */
-	double diff, diff_lo, diff_hi; /* new - base; NaN unless absolute */
-	double level;
-	double d, d_lo, d_hi; /* what was judged: ln(ratio), or the difference */
-	double sigma;	      /* residual standard deviation of one boot on that scale */
-	double p, p_adjusted; /* p_adjusted: NaN unless it could have got a word */
+	double diff, diff_lo, diff_hi; /* new - base; NaN unless the row is absolute or exact */
+	double level;		       /* NaN: exact row */
+	double d, d_lo, d_hi;	       /* what was judged: ln(ratio), or the difference */
+	double sigma;		       /* residual standard deviation of one boot on that scale */
+	double p, p_adjusted;	       /* p_adjusted: NaN unless it could have got a word */
 	enum verdict verdict;
 	bool beyond_margin, small_real_shift, held_back; /* see stats/verdict.h */
 	bool taken_back;	 /* a word that the stolen time could explain */
@@ -130,6 +172,9 @@ struct compare_pair {
 	double drift, drift_p;	 /* of the row: a step of one boot, as a ratio - 1 or in units */
 	double fisher_p;	 /* on failures; NaN: none failed */
 	unsigned flags, blocked; /* COMPARE_BIT()s; blocked is a part of flags */
+	/* Exact rows that differ: those that differ most, the first by most; NULL-free names. */
+	struct compare_symbol top[COMPARE_TOP];
+	unsigned n_top;
 };
 
 struct compare_row {
@@ -137,7 +182,8 @@ struct compare_row {
 	unsigned workload_version;
 	unsigned context_number; /* 1, 2, ...: which of comparison.contexts */
 	bool headline;
-	bool judged;   /* not evidence, has a direction, class native or kvm */
+	bool exact;    /* class exact */
+	bool judged;   /* not evidence; exact, or has a direction and class native or kvm */
 	bool absolute; /* compared by difference */
 	struct metric metric;
 	struct compare_value *values; /* one a kernel */
@@ -179,6 +225,9 @@ struct compare_summary {
 	unsigned p_below;		    /* of them, plain p <= .05 */
 	double chance;			    /* differences that chance alone would have shown */
 	unsigned none_tested, none_outside; /* pairs with an interval but no word; 1 is outside */
+	/* Pairs of exact rows, which are in none of the above but rows and unmatched. */
+	unsigned more, fewer, same, within, exact_none;
+	double exact_chance; /* of more and fewer: what chance alone would have given, at most */
 };
 
 struct comparison {
@@ -211,19 +260,28 @@ void compare_done(struct comparison *c);
 
 const char *compare_flag_name(enum compare_flag flag); /* "n=1", "not interleaved" */
 const char *compare_flag_doc(enum compare_flag flag);  /* one clause */
-/* Does it always block? COMPARE_FAILED does so case by case: see `blocked`. */
+/* Does it always block? COMPARE_FAILED and some of exact rows do so case by case: see `blocked`. */
 bool compare_flag_blocks(enum compare_flag flag);
 const char *compare_diff_class_name(enum compare_diff_class class);
 
 /* --fail-on */
-enum { COMPARE_GATE_WORSE = 1, COMPARE_GATE_CANT_TELL = 2 };
-/* "worse,cant-tell" */
+enum {
+	COMPARE_GATE_WORSE = 1,
+	COMPARE_GATE_CANT_TELL = 2,
+	COMPARE_GATE_MORE = 4, /* these three: of exact results */
+	COMPARE_GATE_FEWER = 8,
+	COMPARE_GATE_WITHIN = 16,
+};
+/* "worse,cant-tell", "more,fewer,within" */
 int compare_gate_parse(const char *words, unsigned *ret_gate, struct error *e);
 /*
  * *ret_fail: a pair has one of these words. cant-tell also stands for a judged row without a
  * word (one boot, blocked, no number). Whatever the words, the gate fails where a judged row has a
  * value for one kernel only, and where no pair got a word: what was not compared has not passed.
- * -EOPNOTSUPP where results are emulated or none can be judged.
+ * The words for exact results look at these alone, the others at the others alone. `within` also
+ * stands for an exact row without a word; with too few perturbations to differ, or where one did
+ * not repeat, such a row fails whatever the words.
+ * -EOPNOTSUPP where results are emulated or none can be judged, or none by these words.
  */
 int compare_gate(const struct comparison *c, unsigned gate, bool *ret_fail, struct error *e);
 

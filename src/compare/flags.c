@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "compare/internal.h"
 #include "stats/spread.h"
@@ -45,6 +46,19 @@ static const struct {
 	[COMPARE_OUTLIERS] = { "outliers", "boots far from the others", false },
 	[COMPARE_SPREAD] = { "spread changed", "one side varies more (Brown-Forsythe, p < .01)",
 			     false },
+	[COMPARE_UNREPEATED] = { "not deterministic",
+				 "one perturbation gave two results: what must repeat did not",
+				 true },
+	[COMPARE_SMP] = { "smp", "several CPUs take turns, in slices: code paths only", true },
+	[COMPARE_FEW] = { "few perturbations", "fewer than 8 on a side; no word but \"same\"",
+			  false },
+	[COMPARE_REGIMES] = { "regimes",
+			      "batches of several kinds, shown apart; no word but \"same\"",
+			      false },
+	[COMPARE_NO_CONTEXTS] = { "no contexts",
+				  "kernel symbols are missing: typical includes interrupts; no "
+				  "word where only one side's does",
+				  false },
 };
 
 const char *compare_flag_name(enum compare_flag flag)
@@ -181,12 +195,68 @@ static bool some_failed(const struct comparison *c, const struct compare_row *r,
 	return false;
 }
 
+/* Those that stand for themselves; and what failures block. */
+static void set_blocked(struct compare_pair *p)
+{
+	unsigned i;
+
+	for (i = 0; i < COMPARE_FLAGS; i++)
+		if (flags[i].blocks)
+			p->blocked |= p->flags & COMPARE_BIT(i);
+	/* Survivors of one side only are no fair sample of it. */
+	if (p->fisher_p <= FISHER_ALPHA)
+		p->blocked |= COMPARE_BIT(COMPARE_FAILED);
+}
+
+static bool has_several_cpus(const struct compare_row *r)
+{
+	json_t *j CLEANUP_JSON = NULL;
+
+	if (!r->context || json_parse(r->context, strlen(r->context), "context", &j, NULL) < 0)
+		return false;
+	return json_opt_u64(j, "cpus", 1) > 1;
+}
+
+void compare_exact_flags(struct compare_work *w, size_t row, struct compare_pair *p)
+{
+	const struct comparison *c = w->c;
+	const struct compare_row *r = &c->rows[row];
+	const struct compare_exact *a = r->values[p->base].exact, *b = r->values[p->new].exact;
+	const struct compare_runs *runs = w->runs[row];
+	bool contexts = runs[p->base].contexts && runs[p->new].contexts;
+	/* Of time, and of the host's, nothing shows in a count. */
+	unsigned f = p->flags | (invocation_flags(w, row, p) &
+				 (COMPARE_BIT(COMPARE_WARNED) | COMPARE_BIT(COMPARE_FACTS)));
+
+	if (some_failed(c, r, p))
+		f |= COMPARE_BIT(COMPARE_FAILED);
+	if (w->confounds[p->new])
+		f |= COMPARE_BIT(COMPARE_CONFOUNDED);
+	if (w->debugs[p->new])
+		f |= COMPARE_BIT(COMPARE_DEBUG);
+	if (a->unrepeated || b->unrepeated)
+		f |= COMPARE_BIT(COMPARE_UNREPEATED);
+	if (has_several_cpus(r))
+		f |= COMPARE_BIT(COMPARE_SMP);
+	if (a->n < EXACT_PERTURB_MIN || b->n < EXACT_PERTURB_MIN)
+		f |= COMPARE_BIT(COMPARE_FEW);
+	if (a->modes || b->modes)
+		f |= COMPARE_BIT(COMPARE_REGIMES);
+	if (!contexts)
+		f |= COMPARE_BIT(COMPARE_NO_CONTEXTS);
+	p->flags = f;
+	set_blocked(p);
+	p->blocked |= f & (COMPARE_BIT(COMPARE_FEW) | COMPARE_BIT(COMPARE_REGIMES));
+	if (runs[p->base].contexts != runs[p->new].contexts && compare_exact_is_typical(&r->metric))
+		p->blocked |= COMPARE_BIT(COMPARE_NO_CONTEXTS);
+}
+
 void compare_flags(struct compare_work *w, size_t row, struct compare_pair *p)
 {
 	const struct comparison *c = w->c;
 	const struct compare_row *r = &c->rows[row];
 	const struct compare_value *a = &r->values[p->base], *b = &r->values[p->new];
-	unsigned f = p->flags | invocation_flags(w, row, p), i;
+	unsigned f = p->flags | invocation_flags(w, row, p);
 
 	if (!strcmp(r->class, "emulated"))
 		f |= COMPARE_BIT(COMPARE_EMULATED);
@@ -217,10 +287,5 @@ void compare_flags(struct compare_work *w, size_t row, struct compare_pair *p)
 	if (spread_differs(w, row, p))
 		f |= COMPARE_BIT(COMPARE_SPREAD);
 	p->flags = f;
-	for (i = 0; i < COMPARE_FLAGS; i++)
-		if (flags[i].blocks)
-			p->blocked |= f & COMPARE_BIT(i);
-	/* Survivors of one side only are no fair sample of it. */
-	if (p->fisher_p <= FISHER_ALPHA)
-		p->blocked |= COMPARE_BIT(COMPARE_FAILED);
+	set_blocked(p);
 }

@@ -8,7 +8,7 @@
 #include "stats/adjust.h"
 #include "stats/fit.h"
 
-static const struct compare_pair empty_pair = {
+const struct compare_pair compare_empty_pair = {
 	.ratio = NAN,
 	.lo = NAN,
 	.hi = NAN,
@@ -18,6 +18,7 @@ static const struct compare_pair empty_pair = {
 	.d = NAN,
 	.d_lo = NAN,
 	.d_hi = NAN,
+	.level = NAN,
 	.sigma = NAN,
 	.p = NAN,
 	.p_adjusted = NAN,
@@ -155,7 +156,7 @@ static void make_pairs(struct compare_work *w, size_t row)
 
 		if (!r->values[k].boots)
 			continue;
-		*p = empty_pair;
+		*p = compare_empty_pair;
 		p->new = k;
 		p->level = c->level;
 		set_pair(w, row, &fit, k, p);
@@ -188,7 +189,7 @@ static void adjust_family(struct comparison *c, bool headline)
 	for (i = 0; i < c->n_rows; i++) {
 		struct compare_row *r = &c->rows[i];
 
-		for (k = 0; k < r->n_pairs && r->headline == headline; k++) {
+		for (k = 0; k < r->n_pairs && r->headline == headline && !r->exact; k++) {
 			if (!can_have_word(r, &r->pairs[k]) || !isfinite(r->pairs[k].p))
 				continue;
 			pair[n] = &r->pairs[k];
@@ -293,6 +294,11 @@ static void count_pair(struct compare_summary *s, const struct compare_pair *p)
 	case VERDICT_NONE:
 		s->none++;
 		break;
+	case VERDICT_MORE:
+	case VERDICT_FEWER:
+	case VERDICT_SAME:
+	case VERDICT_WITHIN:
+		break; /* exact rows have counts of their own */
 	}
 }
 
@@ -312,15 +318,19 @@ void compare_judge(struct compare_work *w)
 	struct comparison *c = w->c;
 	size_t i, k;
 
-	for (i = 0; i < c->n_rows; i++)
-		make_pairs(w, i);
+	for (i = 0; i < c->n_rows; i++) {
+		if (c->rows[i].exact)
+			compare_exact_judge(w, i);
+		else
+			make_pairs(w, i);
+	}
 	adjust_family(c, true);
 	adjust_family(c, false);
 	c->summary.chance = VERDICT_ALPHA * c->summary.tested;
 	for (i = 0; i < c->n_rows; i++) {
 		struct compare_row *r = &c->rows[i];
 
-		for (k = 0; k < r->n_pairs; k++) {
+		for (k = 0; k < r->n_pairs && !r->exact; k++) {
 			judge_pair(c, r, &r->pairs[k]);
 			c->flags |= r->pairs[k].flags;
 			count_wordless(&c->summary, r, &r->pairs[k]);

@@ -122,6 +122,24 @@ static bool was_refused(const struct compare_work *w, const struct compare_row *
 	return false;
 }
 
+/* Is there any result of this workload? */
+static bool was_measured(const struct compare_work *w, const struct compare_row *r, unsigned kernel)
+{
+	const struct dataset *d = w->d;
+	size_t i;
+
+	for (i = 0; i < d->n_invocations; i++) {
+		const struct ds_invocation *v = &d->invocations[i];
+
+		if (compare_uses_boot(w, v->boot) &&
+		    w->kernel_of[d->boots[v->boot].kernel] == (int)kernel && v->state == DS_OK &&
+		    str_eq(v->class, r->class) && !strcmp(v->workload, r->workload) &&
+		    !strcmp(v->params ? v->params : "", r->params))
+			return true;
+	}
+	return false;
+}
+
 static const char *explain_missing(const struct compare_work *w, const struct compare_row *r,
 				   unsigned kernel)
 {
@@ -143,6 +161,8 @@ static const char *explain_missing(const struct compare_work *w, const struct co
 		return arena_printf(&w->c->arena, "skipped: %s", skip->reason);
 	if (was_refused(w, r, kernel))
 		return "refused: hardly longer than reading the clock takes";
+	if (r->exact && compare_exact_is_typical(&r->metric) && was_measured(w, r, kernel))
+		return "no batch is without an interrupt";
 	if (!c->kernels[kernel].boots && c->kernels[kernel].failed)
 		return "all its boots failed";
 	return "not measured";

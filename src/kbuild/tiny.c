@@ -88,6 +88,9 @@ const char *const kbuild_tiny[] = {
 	"IPV6",
 	"PACKET",
 
+	/* Exact mode: the ports that its records leave by. */
+	"X86_IOPL_IOPERM",
+
 	/* What it is made of, and what it runs on. */
 	"DMI",
 	"DMIID",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/dataset.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +80,27 @@ void dataset_boot_fact(struct dataset *d, unsigned boot, const struct ds_fact *f
 	add_fact(d, &b->facts, &b->n_facts, &b->cap_facts, f);
 }
 
+/* The number in front of "3: idle 7.121 ms". */
+static bool leading_number(const char *s, unsigned *ret)
+{
+	uint64_t v = 0;
+	size_t n = 0;
+
+	for (; s[n] >= '0' && s[n] <= '9' && v <= UINT_MAX; n++)
+		v = v * 10 + (uint64_t)(s[n] - '0');
+	if (!n || s[n] != ':' || v > UINT_MAX)
+		return false;
+	*ret = (unsigned)v;
+	return true;
+}
+
 void dataset_invocation_fact(struct dataset *d, unsigned invocation, const struct ds_fact *f)
 {
 	struct ds_invocation *v = &d->invocations[invocation];
 
 	add_fact(d, &v->facts, &v->n_facts, &v->cap_facts, f);
+	if (str_eq(v->class, EXACT_CLASS) && f->value && !strcmp(f->name, EXACT_FACT))
+		v->has_perturb = leading_number(f->value, &v->perturb);
 }
 
 void dataset_usage(struct dataset *d, unsigned invocation, const char *name, double value)

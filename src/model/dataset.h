@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "model/exact.h"
 #include "model/fact.h"
 #include "model/hist.h"
 #include "model/metric.h"
@@ -77,6 +78,12 @@ struct ds_invocation {
 	struct ds_fact *facts; /* taken around this invocation */
 	size_t n_facts, cap_facts;
 	unsigned kernel_warnings;
+	/* Of class "exact" (model/exact.h); not copied: in the dataset's arena. NULL: none. */
+	const struct exact_windows *windows;
+	const struct exact_profile *profile;
+	/* Of class "exact", out of its fact EXACT_FACT. */
+	bool has_perturb;
+	unsigned perturb; /* which perturbation; 0: none */
 };
 
 /* The values of one key in one invocation. */

@@ -5,7 +5,29 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/str.h"
 #include "model/record.h"
+
+static void decode_perturb(const json_t *j, struct plan_perturb *ret)
+{
+	ret->index = (unsigned)json_opt_u64(j, "index", 0);
+	ret->idle_ns = json_opt_u64(j, "idle_ns", 0);
+	ret->sixteenths = (unsigned)json_opt_u64(j, "sixteenths", 0);
+	ret->env_bytes = (unsigned)json_opt_u64(j, "env_bytes", 0);
+	ret->slab = (unsigned)json_opt_u64(j, "slab", 0);
+}
+
+static json_t *encode_perturb(const struct plan_perturb *p)
+{
+	json_t *j = json_object();
+
+	json_object_set_new(j, "index", json_u64(p->index));
+	json_object_set_new(j, "idle_ns", json_u64(p->idle_ns));
+	json_object_set_new(j, "sixteenths", json_u64(p->sixteenths));
+	json_object_set_new(j, "env_bytes", json_u64(p->env_bytes));
+	json_object_set_new(j, "slab", json_u64(p->slab));
+	return j;
+}
 
 static int decode_item(const json_t *j, struct arena *a, struct plan_item *ret, struct error *e)
 {
@@ -19,6 +41,8 @@ static int decode_item(const json_t *j, struct arena *a, struct plan_item *ret, 
 	ret->headline = json_opt_bool(j, "headline", false);
 	ret->implied = json_opt_bool(j, "implied", false);
 	ret->time_ns = json_opt_u64(j, "time_ns", PLAN_TIME_NS);
+	ret->n = json_opt_u64(j, "n", 0);
+	decode_perturb(json_object_get(j, "perturb"), &ret->perturb);
 	if (settings_decode(json_object_get(j, "settings"), a, &ret->settings, &ret->n_settings,
 			    e) < 0)
 		return -EINVAL;
@@ -96,6 +120,10 @@ char *plan_encode(const struct plan *p)
 		if (it->n_settings)
 			json_object_set_new(o, "settings",
 					    settings_encode(it->settings, it->n_settings));
+		if (str_eq(p->class, PLAN_EXACT)) {
+			json_object_set_new(o, "n", json_u64(it->n));
+			json_object_set_new(o, "perturb", encode_perturb(&it->perturb));
+		}
 		json_array_append_new(items, o);
 	}
 	json_object_set_new(j, "items", items);

@@ -15,6 +15,16 @@
 #include "base/error.h"
 #include "model/setting.h"
 
+/* What is varied around one workload in exact mode: harmless, recorded, the same for all kernels.
+ */
+struct plan_perturb {
+	unsigned index;	     /* 0: nothing is varied */
+	uint64_t idle_ns;    /* slept before the warm-up */
+	unsigned sixteenths; /* of n in a batch; 0 is 16 */
+	unsigned env_bytes;  /* more environment, so another place of the stack */
+	unsigned slab;	     /* so many pipes, files and children made and given back before */
+};
+
 struct plan_item {
 	const char *id;
 	const char *workload;
@@ -24,6 +34,9 @@ struct plan_item {
 	uint64_t time_ns;   /* for measuring; warm-up comes on top */
 	struct setting *settings; /* the machine has while it runs; normal form, by name */
 	size_t n_settings;
+	/* class "exact" alone */
+	uint64_t n; /* operations of a batch, before sixteenths; 0: to be found out */
+	struct plan_perturb perturb;
 };
 
 struct plan {
@@ -37,6 +50,7 @@ struct plan {
 	json_t *raw; /* of a decoded plan */
 };
 
+#define PLAN_EXACT	  "exact"	 /* the class of exact mode: model/exact.h */
 #define PLAN_WARMUP_NS	  50000000ull	 /* 50 ms */
 #define PLAN_BATCH_NS	  1000000ull	 /* 1 ms: batches are at least this long */
 #define PLAN_HEARTBEAT_NS 60000000000ull /* silence of a minute: failed */

@@ -128,6 +128,14 @@ void notes_summary(const struct comparison *c, struct notes *ret)
 	char margin[16], chance[16];
 
 	margin_text(c->margin, margin);
+	exact_summary(c, ret);
+	/* Where all is exact, that was it. */
+	if (!words && !s->none && has_exact(c)) {
+		if (s->unmatched)
+			notes_add(ret, "%u result%s not compared.", s->unmatched,
+				  s->unmatched == 1 ? "" : "s");
+		return;
+	}
 	if (words) {
 		str_printf(&b, "Summary: %u worse", s->worse);
 		add_beyond(&b, s->worse_beyond, margin);

@@ -79,6 +79,15 @@ static bool has_flag(const struct comparison *c, unsigned kernel, enum compare_f
 	return false;
 }
 
+static bool has_time(const struct comparison *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_rows && c->rows[i].exact; i++)
+		;
+	return i < c->n_rows;
+}
+
 void notes_warnings(const struct comparison *c, struct notes *ret)
 {
 	const char *base = c->kernels[0].label;
@@ -100,7 +109,14 @@ void notes_warnings(const struct comparison *c, struct notes *ret)
 			notes_add(ret, "Debugging options differ between %s and %s: %s.", base,
 				  n->label, str_get(&names));
 		str_done(&names);
-		if (n->same_as_base)
+		if (n->same_as_base && has_exact(c))
+			notes_add(ret,
+				  "A/A: %s and %s are one kernel. Counts must be the same, or "
+				  "within perturbation where other perturbations were run%s.",
+				  base, n->label,
+				  has_time(c) ? "; other numbers show noise and have no verdicts"
+					      : "");
+		else if (n->same_as_base)
 			notes_add(ret,
 				  "A/A: %s and %s are one kernel. What differs below is the noise "
 				  "of this setup; there are no verdicts.",
@@ -109,6 +125,23 @@ void notes_warnings(const struct comparison *c, struct notes *ret)
 			 !strcmp(c->kernels[0].release, n->release))
 			notes_add(ret, "%s and %s have one release string and are not one kernel.",
 				  base, n->label);
+	}
+}
+
+/* Of the guests of exact rows: what they do decides what a system call costs. */
+static void add_mitigations(const struct comparison *c, struct notes *ret)
+{
+	bool same = true;
+	unsigned k;
+
+	for (k = 1; k < c->n_kernels; k++)
+		same &= str_eq(c->kernels[0].mitigations, c->kernels[k].mitigations);
+	for (k = 0; k < c->n_kernels; k++) {
+		const struct compare_kernel *n = &c->kernels[k];
+
+		if (n->mitigations && (!same || !k))
+			notes_add(ret, "Mitigations in %s%s: %s", same ? "the guest" : "",
+				  same ? "" : n->label, n->mitigations);
 	}
 }
 
@@ -136,6 +169,7 @@ void notes_kernels(const struct comparison *c, struct notes *ret)
 		if (n->version)
 			notes_add(ret, "  %s", n->version);
 	}
+	add_mitigations(c, ret);
 	str_done(&short_name);
 	str_done(&label);
 }

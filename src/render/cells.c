@@ -169,7 +169,8 @@ void cell_mark(const struct compare_pair *p, struct str *out)
 {
 	static const char *const marks[] = {
 		[VERDICT_NONE] = "",	   [VERDICT_BETTER] = "+",    [VERDICT_WORSE] = "-",
-		[VERDICT_NO_CHANGE] = "=", [VERDICT_CANT_TELL] = "?",
+		[VERDICT_NO_CHANGE] = "=", [VERDICT_CANT_TELL] = "?", [VERDICT_MORE] = "",
+		[VERDICT_FEWER] = "",	   [VERDICT_SAME] = "",	      [VERDICT_WITHIN] = "",
 	};
 
 	str_reset(out);

@@ -78,6 +78,15 @@ static void add_detail(const struct comparison *c, const struct compare_row *r,
 				str_printf(b, " %.1f %%", v->steal * 100);
 		}
 		break;
+	case COMPARE_UNREPEATED:
+		for (i = 0; i < 2; i++) {
+			const struct compare_exact *x = r->values[sides[i]].exact;
+
+			if (x->unrepeated)
+				str_printf(b, "%s%s, %u of %u perturbations", b->len ? "; " : "",
+					   c->kernels[sides[i]].label, x->unrepeated, x->n);
+		}
+		break;
 	default:
 		break;
 	}
@@ -91,7 +100,7 @@ static void add_details(const struct comparison *c, enum compare_flag flag, unsi
 	size_t i, k, n = 0, hidden = 0;
 
 	if (flag != COMPARE_DRIFT && flag != COMPARE_BELOW && flag != COMPARE_OUTLIERS &&
-	    flag != COMPARE_BIMODAL && flag != COMPARE_STEAL)
+	    flag != COMPARE_BIMODAL && flag != COMPARE_STEAL && flag != COMPARE_UNREPEATED)
 		return;
 	for (i = 0; i < c->n_rows; i++) {
 		const struct compare_row *r = &c->rows[i];

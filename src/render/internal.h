@@ -40,14 +40,17 @@ void flags_letter(const struct comparison *c, struct flag_letters *ret);
 void notes_flags(const struct comparison *c, const struct flag_letters *l, unsigned most,
 		 struct notes *ret);
 
-/* One table: rows of one family, unit, direction, class and context. */
+/*
+ * One table: rows of one family, unit, direction, class and context. Exact ones have all metrics
+ * of a workload in one table, those of one point one after the other, the headline first.
+ */
 struct table {
 	size_t *rows; /* into comparison.rows */
 	const char **names;
 	size_t n;
 	const char *title; /* "ipc, place=same - latency in us - smaller is better" */
 	struct unit_scale scale;
-	bool judged; /* some pair has a word */
+	bool exact;
 };
 
 struct tables {
@@ -78,6 +81,49 @@ const struct compare_pair *pair_of(const struct compare_row *r, unsigned kernel)
 const char *margin_text(double margin, char buf[16]);
 /* "better", ..., NULL for none */
 const char *verdict_word(enum verdict v);
+
+/* exact.c: what exact rows have instead of ratio, interval and mark. */
+void exact_table(const struct comparison *c, const struct render_options *o, const struct table *t,
+		 const struct flag_letters *l, struct str *out);
+void exact_legend(const struct comparison *c, unsigned width, struct str *out);
+void exact_summary(const struct comparison *c, struct notes *ret);
+bool has_exact(const struct comparison *c);
+/* Are these two rows numbers of one point of one workload? */
+bool exact_same_point(const struct compare_row *a, const struct compare_row *b);
+/* Cells as above; numbers with their unit divided by nothing. */
+void cell_exact_value(const struct compare_value *v, struct str *out);
+void cell_exact_range(const struct compare_value *v, struct str *out);
+void cell_exact_diff(const struct compare_pair *p, struct str *out);
+void cell_exact_percent(const struct compare_pair *p, struct str *out);
+/* "2 regimes: 10524.0 in 12 % of the batches, 2.00 switches per op; ..." */
+void cell_exact_modes(const struct compare_value *v, struct str *out);
+/* "do_syscall_64 +1.0, exit_to_user_mode_prepare +1.0" */
+void cell_exact_top(const struct compare_pair *p, struct str *out);
+
+/* grid.c: a table as text. Start with { .columns = N, .right = ... }. */
+#define GRID_COLUMNS 12
+
+struct grid_line {
+	const char *cell[GRID_COLUMNS];
+	const char *note; /* a line of its own instead, wrapped */
+};
+
+struct grid {
+	struct arena arena;
+	unsigned columns, note_col;
+	const bool *right; /* which are aligned so */
+	struct grid_line *line;
+	size_t n, cap;
+	size_t width[GRID_COLUMNS]; /* 0: not shown */
+};
+
+void grid_line(struct grid *g);
+void grid_set(struct grid *g, unsigned col, const char *s); /* in the last line */
+void grid_note(struct grid *g, const char *s);
+void grid_head(struct grid *g, const char *const *heads); /* when all else is there */
+size_t grid_width(const struct grid *g);
+void grid_print(const struct grid *g, unsigned width, struct str *out);
+void grid_done(struct grid *g);
 
 /* text.c: used by results.c as well. */
 void text_wrap(struct str *out, const char *first, const char *rest, const char *s, unsigned width);

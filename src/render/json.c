@@ -61,7 +61,49 @@ static json_t *kernel_json(const struct comparison *c, unsigned k)
 	put(j, "boots", json_u64(n->boots));
 	put(j, "failed", json_u64(n->failed));
 	put(j, "same_as_base", json_boolean(n->same_as_base));
+	if (n->mitigations)
+		put(j, "mitigations", json_str(n->mitigations));
 	return j;
+}
+
+/* What a value of an exact row has more. Digits are what it is about: none is cut off. */
+static void put_exact(json_t *j, const struct compare_exact *x)
+{
+	json_t *list = json_array(), *o;
+	unsigned i;
+
+	put(j, "perturbations", json_u64(x->n));
+	put(j, "lo", json_num(x->lo));
+	put(j, "hi", json_num(x->hi));
+	for (i = 0; i < x->n; i++)
+		json_array_append_new(
+			list, json_pack("[o,o]", json_u64(x->index[i]), json_num(x->values[i])));
+	put(j, "by_perturbation", list);
+	put(j, "unrepeated", json_u64(x->unrepeated));
+	list = json_array();
+	for (i = 0; i < x->modes; i++) {
+		o = json_object();
+		put(o, "instructions", json_num(x->mode[i].instructions));
+		put(o, "switches", num(x->mode[i].switches));
+		put(o, "share", num(x->mode[i].share));
+		put(o, "perturbations", json_u64(x->mode[i].perturbations));
+		json_array_append_new(list, o);
+	}
+	put(j, "regimes", list);
+}
+
+static json_t *top_json(const struct compare_pair *p)
+{
+	json_t *list = json_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < p->n_top; i++) {
+		o = json_object();
+		put(o, "symbol", json_str(p->top[i].name));
+		put(o, "diff", num(p->top[i].diff));
+		json_array_append_new(list, o);
+	}
+	return list;
 }
 
 static json_t *value_json(const struct compare_value *v)
@@ -85,10 +127,13 @@ static json_t *value_json(const struct compare_value *v)
 	for (i = 0; i < v->n_outliers; i++)
 		json_array_append_new(list, json_u64(v->outliers[i]));
 	put(j, "outlier_boots", list);
+	if (v->exact)
+		put_exact(j, v->exact);
 	return j;
 }
 
-static json_t *pair_json(const struct comparison *c, const struct compare_pair *p)
+static json_t *pair_json(const struct comparison *c, const struct compare_row *r,
+			 const struct compare_pair *p)
 {
 	json_t *j = json_object();
 	bool over = p->boots_needed > VERDICT_BUDGET;
@@ -114,6 +159,8 @@ static json_t *pair_json(const struct comparison *c, const struct compare_pair *
 	put(j, "failures_p", num(p->fisher_p));
 	put(j, "flags", flags_json(p->flags));
 	put(j, "blocked_by", flags_json(p->blocked));
+	if (r->exact)
+		put(j, "top", top_json(p));
 	return j;
 }
 
@@ -145,7 +192,7 @@ static json_t *row_json(const struct comparison *c, const struct compare_row *r)
 	}
 	put(j, "values", values);
 	for (k = 0; k < r->n_pairs; k++)
-		json_array_append_new(pairs, pair_json(c, &r->pairs[k]));
+		json_array_append_new(pairs, pair_json(c, r, &r->pairs[k]));
 	put(j, "pairs", pairs);
 	return j;
 }
@@ -255,6 +302,20 @@ static json_t *experiments_json(const struct comparison *c)
 	return list;
 }
 
+static json_t *exact_json(const struct comparison *c)
+{
+	const struct compare_summary *s = &c->summary;
+	json_t *j = json_object();
+
+	put(j, "more", json_u64(s->more));
+	put(j, "fewer", json_u64(s->fewer));
+	put(j, "same", json_u64(s->same));
+	put(j, "within_perturbation", json_u64(s->within));
+	put(j, "no_word", json_u64(s->exact_none));
+	put(j, "differ_by_chance", num(s->exact_chance));
+	return j;
+}
+
 static json_t *summary_json(const struct comparison *c)
 {
 	const struct compare_summary *s = &c->summary;
@@ -274,6 +335,8 @@ static json_t *summary_json(const struct comparison *c)
 	put(j, "tested_headline", json_u64(s->tested_headline));
 	put(j, "differ_unadjusted", json_u64(s->p_below));
 	put(j, "differ_by_chance", num(s->chance));
+	if (has_exact(c))
+		put(j, "exact", exact_json(c));
 	put(j, "margin", num(c->margin));
 	put(j, "level", num(c->level));
 	for (i = 0; i < ARRAY_SIZE(c->scope) && c->scope[i]; i++)

@@ -45,11 +45,22 @@ static void add_cell(struct str *out, const char *s)
 	str_add(out, *s ? " |" : "|");
 }
 
+static void add_flags(const struct compare_pair *p, struct str *out)
+{
+	struct str s = STR_INIT;
+	unsigned i;
+
+	for (i = 0; i < COMPARE_FLAGS; i++)
+		if (p->flags & COMPARE_BIT(i))
+			str_printf(&s, "%s%s", s.len ? ", " : "", compare_flag_name(i));
+	add_cell(out, str_get(&s));
+	str_done(&s);
+}
+
 static void add_pair(const struct compare_row *r, const struct compare_pair *p,
 		     const struct table *t, struct str *out)
 {
 	struct str s = STR_INIT;
-	unsigned i;
 
 	cell_ratio(r, p, &t->scale, &s);
 	add_cell(out, str_get(&s));
@@ -64,12 +75,8 @@ static void add_pair(const struct compare_row *r, const struct compare_pair *p,
 	else if (p->boots_needed)
 		str_printf(&s, " (needs %u boots)", p->boots_needed);
 	add_cell(out, str_get(&s));
-	str_reset(&s);
-	for (i = 0; i < COMPARE_FLAGS; i++)
-		if (p->flags & COMPARE_BIT(i))
-			str_printf(&s, "%s%s", s.len ? ", " : "", compare_flag_name(i));
-	add_cell(out, str_get(&s));
 	str_done(&s);
+	add_flags(p, out);
 }
 
 static void add_row(const struct comparison *c, const struct table *t, size_t at, struct str *out)
@@ -105,6 +112,67 @@ static void add_row(const struct comparison *c, const struct table *t, size_t at
 	str_done(&s);
 }
 
+static void add_exact_pair(const struct compare_pair *p, struct str *out)
+{
+	struct str s = STR_INIT;
+
+	cell_exact_diff(p, &s);
+	add_cell(out, str_get(&s));
+	cell_exact_percent(p, &s);
+	add_cell(out, str_get(&s));
+	add_cell(out, p->verdict == VERDICT_NONE ? "-" : verdict_word(p->verdict));
+	str_done(&s);
+	add_flags(p, out);
+}
+
+static void add_exact_row(const struct comparison *c, const struct table *t, size_t at,
+			  struct str *out)
+{
+	const struct compare_row *r = &c->rows[t->rows[at]];
+	bool first = !at || !exact_same_point(&c->rows[t->rows[at - 1]], r);
+	struct str s = STR_INIT, details = STR_INIT, safe = STR_INIT;
+	unsigned k;
+
+	for (k = 0; k < c->n_kernels; k++) {
+		const struct compare_value *v = &r->values[k];
+		const struct compare_pair *p = pair_of(r, k);
+
+		str_add_c(out, '|');
+		str_reset(&s);
+		str_printf(&s, "%s%s", t->names[at], r->headline ? " *" : "");
+		add_cell(out, str_get(&s));
+		add_cell(out, r->metric.name);
+		str_reset(&s);
+		render_safe(&s, c->kernels[k].label);
+		add_cell(out, str_get(&s));
+		str_reset(&s);
+		str_printf(&s, "%u", v->exact ? v->exact->n : 0);
+		add_cell(out, v->exact ? str_get(&s) : "-");
+		cell_exact_value(v, &s);
+		add_cell(out, str_get(&s));
+		cell_exact_range(v, &s);
+		add_cell(out, str_get(&s));
+		if (p)
+			add_exact_pair(p, out);
+		else
+			str_add(out, k ? " - | | | |" : " | | | |");
+		str_reset(&details);
+		if (first)
+			cell_exact_modes(v, &details);
+		if (p) {
+			cell_exact_top(p, &s);
+			str_printf(&details, "%s%s", details.len && s.len ? "; " : "", str_get(&s));
+		}
+		str_reset(&safe);
+		render_safe(&safe, str_get(&details));
+		add_cell(out, str_get(&safe));
+		str_add_c(out, '\n');
+	}
+	str_done(&s);
+	str_done(&details);
+	str_done(&safe);
+}
+
 void render_md(const struct comparison *c, const struct render_options *o, struct str *out)
 {
 	struct notes n = NOTES_INIT;
@@ -121,6 +189,15 @@ void render_md(const struct comparison *c, const struct render_options *o, struc
 	for (i = 0; i < tables.n; i++) {
 		str_add(out, "\n**");
 		add_md(out, tables.t[i].title);
+		if (tables.t[i].exact) {
+			str_add(out,
+				"**\n\n| | | kernel | perturbations | value | range | diff | % "
+				"| word | flags | details |\n"
+				"|---|---|---|--:|--:|--:|--:|--:|---|---|---|\n");
+			for (k = 0; k < tables.t[i].n; k++)
+				add_exact_row(c, &tables.t[i], k, out);
+			continue;
+		}
 		str_add(out, "**\n\n| | kernel | boots | mean | cv % boots/invocations/samples | "
 			     "ratio | interval | p adjusted | verdict | flags |\n"
 			     "|---|---|--:|--:|---|--:|---|--:|---|---|\n");

@@ -8,19 +8,22 @@ void render_results(const struct comparison *c, const struct render_options *o,
 {
 	struct flag_letters none = { .common = 0 };
 	struct notes n = NOTES_INIT;
-	bool headline = false;
+	bool headline = false, time = false;
 	size_t i;
 
 	notes_kernels(c, &n);
 	text_notes(out, NULL, &n, o->width);
 	notes_done(&n);
 	text_tables(c, o, &none, out);
-	for (i = 0; i < c->n_rows; i++)
-		headline |= c->rows[i].headline;
-	if (c->n_rows)
+	for (i = 0; i < c->n_rows; i++) {
+		time |= !c->rows[i].exact;
+		headline |= c->rows[i].headline && !c->rows[i].exact;
+	}
+	exact_legend(c, o->width, out);
+	if (time)
 		str_printf(out, "\ncv%% between boots/invocations/samples.%s\n",
 			   headline ? " * headline." : "");
-	else
+	if (!c->n_rows)
 		str_add(out, "\nNo results.\n");
 	notes_failures(c, o->most, false, &n);
 	text_notes(out, "Failed", &n, o->width);

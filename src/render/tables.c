@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,6 +41,8 @@ static const char *param_of(const char *params, const char *name, size_t name_le
 
 static bool same_table(const struct compare_row *a, const struct compare_row *b)
 {
+	if (a->exact && b->exact)
+		return !strcmp(a->family, b->family) && a->context_number == b->context_number;
 	return !strcmp(a->family, b->family) && a->metric.unit == b->metric.unit &&
 	       str_eq(a->metric.per, b->metric.per) && a->metric.better == b->metric.better &&
 	       !strcmp(a->class, b->class) && a->context_number == b->context_number &&
@@ -198,6 +201,41 @@ static bool several(const struct comparison *c, bool classes)
 	return false;
 }
 
+static void add_measure_title(const struct compare_row *r, const struct table *t,
+			      const struct common *common, struct str *b)
+{
+	if (common->metric)
+		str_add(b, r->metric.name);
+	/* A count's unit has no name: "switches per op". */
+	if (*t->scale.heading == '/')
+		str_printf(b, "%sper %s", common->metric ? " " : "", t->scale.heading + 1);
+	else if (*t->scale.heading)
+		str_printf(b, "%s%s", common->metric ? " in " : "", t->scale.heading);
+	str_printf(b, "%s%s", common->metric || *t->scale.heading ? " - " : "", direction(r));
+}
+
+/* "instructions per op - exact, 8 perturbations" */
+static void add_exact_title(const struct comparison *c, const struct table *t, struct str *b)
+{
+	unsigned least = UINT_MAX, most = 0, n;
+	size_t i, k;
+
+	for (i = 0; i < t->n; i++)
+		for (k = 0; k < c->n_kernels; k++) {
+			const struct compare_value *v = &c->rows[t->rows[i]].values[k];
+
+			if (!v->exact)
+				continue;
+			n = v->exact->n;
+			least = n < least ? n : least;
+			most = n > most ? n : most;
+		}
+	str_add(b, "instructions per op - exact, ");
+	if (least < most)
+		str_printf(b, "%u to ", least);
+	str_printf(b, "%u perturbation%s", most, most == 1 ? "" : "s");
+}
+
 static const char *make_title(struct arena *a, const struct comparison *c, const struct table *t,
 			      const struct common *common)
 {
@@ -215,14 +253,10 @@ static const char *make_title(struct arena *a, const struct comparison *c, const
 			add_param(&b, ", ", p, n, VALUE_WIDTH);
 	}
 	str_add(&b, " - ");
-	if (common->metric)
-		str_add(&b, r->metric.name);
-	/* A count's unit has no name: "switches per op". */
-	if (*t->scale.heading == '/')
-		str_printf(&b, "%sper %s", common->metric ? " " : "", t->scale.heading + 1);
-	else if (*t->scale.heading)
-		str_printf(&b, "%s%s", common->metric ? " in " : "", t->scale.heading);
-	str_printf(&b, "%s%s", common->metric || *t->scale.heading ? " - " : "", direction(r));
+	if (t->exact)
+		add_exact_title(c, t, &b);
+	else
+		add_measure_title(r, t, common, &b);
 	if (several(c, true) || several(c, false))
 		str_printf(&b, " (%s, context %u)", r->class, r->context_number);
 	render_safe(&safe, str_get(&b));
@@ -278,6 +312,29 @@ static void set_names(struct arena *a, const struct comparison *c, struct table 
 	} while (some_alike(t, full));
 }
 
+/* The rows of a point together, its headline first; else as they come. */
+static void order_exact(struct arena *a, const struct comparison *c, struct table *t)
+{
+	size_t *sorted = arena_array(a, t->n, sizeof(*sorted)), n = 0, i, k;
+	int pass;
+
+	for (i = 0; i < t->n; i++) {
+		const struct compare_row *r = &c->rows[t->rows[i]];
+
+		for (k = 0; k < i && !exact_same_point(&c->rows[t->rows[k]], r); k++)
+			;
+		if (k < i)
+			continue;
+		for (pass = 0; pass < 2; pass++)
+			for (k = i; k < t->n; k++)
+				if (exact_same_point(&c->rows[t->rows[k]], r) &&
+				    !strcmp(c->rows[t->rows[k]].metric.name, "instructions") ==
+					    !pass)
+					sorted[n++] = t->rows[k];
+	}
+	memcpy(t->rows, sorted, n * sizeof(*sorted));
+}
+
 void tables_make(const struct comparison *c, struct tables *ret)
 {
 	size_t i, k;
@@ -301,8 +358,13 @@ void tables_make(const struct comparison *c, struct tables *ret)
 	}
 	for (k = 0; k < ret->n; k++) {
 		struct table *t = &ret->t[k];
-		struct common common = find_common(c, t);
+		struct common common;
 
+		t->exact = c->rows[t->rows[0]].exact;
+		if (t->exact)
+			order_exact(&ret->arena, c, t);
+		common = find_common(c, t);
+		common.metric |= t->exact;
 		set_scale(c, t);
 		t->title = make_title(&ret->arena, c, t, &common);
 		set_names(&ret->arena, c, t, &common);

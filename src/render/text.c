@@ -10,94 +10,18 @@ enum column { NAME, STAR, KERNEL, BOOTS, MEAN, CV, RATIO, INTERVAL, P, MARK, FLA
 
 static const bool right[COLUMNS] = { [BOOTS] = true, [MEAN] = true, [RATIO] = true, [P] = true };
 
-struct grid {
-	struct arena arena;
-	const char *(*line)[COLUMNS];
-	size_t n, cap;
-	size_t width[COLUMNS];
-};
-
-static void grid_line(struct grid *g)
-{
-	g->line = arena_grow(&g->arena, g->line, g->n, &g->cap, sizeof(*g->line));
-	memset(g->line[g->n++], 0, sizeof(*g->line));
-}
-
-static void grid_set(struct grid *g, enum column col, const char *s)
-{
-	size_t width = str_width(s);
-
-	g->line[g->n - 1][col] = arena_strdup(&g->arena, s);
-	if (width > g->width[col])
-		g->width[col] = width;
-}
-
-static size_t grid_width(const struct grid *g)
-{
-	size_t i, sum = 0;
-
-	for (i = 0; i < COLUMNS; i++)
-		sum += g->width[i] ? g->width[i] + 1 : 0;
-	return sum ? sum - 1 : 0;
-}
-
-static void grid_print(const struct grid *g, struct str *out)
-{
-	size_t i, c, end;
-
-	for (i = 0; i < g->n; i++) {
-		size_t blank = 0;
-		bool first = true;
-
-		for (c = 0; c < COLUMNS; c++) {
-			const char *s = g->line[i][c] ? g->line[i][c] : "";
-			size_t pad = g->width[c] - (g->width[c] ? str_width(s) : 0);
-
-			if (!g->width[c])
-				continue;
-			blank += !first;
-			first = false;
-			if (right[c])
-				blank += pad;
-			end = right[c] ? 0 : pad;
-			if (*s) {
-				str_add_pad(out, ' ', blank);
-				str_add(out, s);
-				blank = 0;
-			}
-			blank += end;
-		}
-		str_add_c(out, '\n');
-	}
-}
-
 /* A column is headed where it has something to say. */
-static void grid_head(struct grid *g, const struct comparison *c)
+static void add_head(struct grid *g, const struct comparison *c)
 {
-	static const char *const heads[COLUMNS] = {
-		[KERNEL] = "kernel", [MEAN] = "mean", [CV] = "cv% b/i/s",
-		[RATIO] = "ratio",   [P] = "p adj",
+	const char *heads[COLUMNS] = {
+		[KERNEL] = "kernel", [BOOTS] = "n",	[MEAN] = "mean",
+		[CV] = "cv% b/i/s",  [RATIO] = "ratio", [P] = "p adj",
 	};
 	struct str interval = STR_INIT;
-	unsigned i;
 
 	str_printf(&interval, "%.0f%% interval", c->level * 100);
-	for (i = 0; i < COLUMNS; i++)
-		if (heads[i] && g->width[i])
-			grid_set(g, i, heads[i]);
-	if (g->width[BOOTS])
-		grid_set(g, BOOTS, "n");
-	if (g->width[INTERVAL])
-		grid_set(g, INTERVAL, str_get(&interval));
-	/* Written last, shown first. */
-	for (i = 0; i < COLUMNS; i++) {
-		const char *s = g->line[g->n - 1][i];
-		size_t k;
-
-		for (k = g->n - 1; k > 0; k--)
-			g->line[k][i] = g->line[k - 1][i];
-		g->line[0][i] = s;
-	}
+	heads[INTERVAL] = str_get(&interval);
+	grid_head(g, heads);
 	str_done(&interval);
 }
 
@@ -155,33 +79,43 @@ static void add_row(struct grid *g, const struct comparison *c, const struct tab
 	str_done(&s);
 }
 
+static void time_table(const struct comparison *c, const struct render_options *o,
+		       const struct table *t, const struct flag_letters *l, struct str *out)
+{
+	struct grid g = { .columns = COLUMNS, .right = right };
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		add_row(&g, c, t, i, l);
+	add_head(&g, c);
+	/* Too wide: what the JSON has as well goes first. */
+	if (o->width && grid_width(&g) > o->width)
+		g.width[P] = 0;
+	if (o->width && grid_width(&g) > o->width)
+		g.width[CV] = 0;
+	grid_print(&g, o->width, out);
+	grid_done(&g);
+}
+
 void text_tables(const struct comparison *c, const struct render_options *o,
 		 const struct flag_letters *l, struct str *out)
 {
 	struct tables tables;
-	size_t i, k;
+	size_t i, width;
 
 	tables_make(c, &tables);
 	for (i = 0; i < tables.n; i++) {
 		const struct table *t = &tables.t[i];
-		struct grid g = { .arena = ARENA_INIT };
 
-		for (k = 0; k < t->n; k++)
-			add_row(&g, c, t, k, l);
-		grid_line(&g);
-		grid_head(&g, c);
-		/* Too wide: what the JSON has as well goes first. */
-		if (o->width && grid_width(&g) > o->width)
-			g.width[P] = 0;
-		if (o->width && grid_width(&g) > o->width)
-			g.width[CV] = 0;
 		str_add_c(out, '\n');
 		text_wrap(out, "", "  ", t->title, o->width);
-		k = str_width(t->title);
-		str_add_pad(out, '-', o->width && k > o->width ? o->width : k);
+		width = str_width(t->title);
+		str_add_pad(out, '-', o->width && width > o->width ? o->width : width);
 		str_add_c(out, '\n');
-		grid_print(&g, out);
-		arena_done(&g.arena);
+		if (t->exact)
+			exact_table(c, o, t, l, out);
+		else
+			time_table(c, o, t, l, out);
 	}
 	tables_done(&tables);
 }
@@ -240,18 +174,25 @@ static bool has_words(const struct comparison *c)
 static void add_legend(const struct comparison *c, unsigned width, struct str *out)
 {
 	struct str b = STR_INIT, base = STR_INIT;
-	bool headline = false, absolute = false, below = false, shift = false;
+	bool headline = false, absolute = false, below = false, shift = false, time = false;
 	char margin[16];
 	size_t i, k;
 
 	for (i = 0; i < c->n_rows; i++) {
-		headline |= c->rows[i].headline;
-		absolute |= c->rows[i].absolute && c->rows[i].n_pairs;
+		const struct compare_row *r = &c->rows[i];
+
+		if (r->exact)
+			continue;
+		time = true;
+		headline |= r->headline;
+		absolute |= r->absolute && r->n_pairs;
 		for (k = 0; k < c->n_kernels; k++)
-			below |= c->rows[i].values[k].below && c->rows[i].values[k].mean <= 0;
-		for (k = 0; k < c->rows[i].n_pairs; k++)
-			shift |= c->rows[i].pairs[k].small_real_shift;
+			below |= r->values[k].below && r->values[k].mean <= 0;
+		for (k = 0; k < r->n_pairs; k++)
+			shift |= r->pairs[k].small_real_shift;
 	}
+	if (!time)
+		return;
 	if (c->n_kernels > 1)
 		str_printf(&b, "ratio: new / %s%s. ", kernel_short(c, 0, &base),
 			   absolute ? ", or with a sign the difference" : "");
@@ -315,8 +256,8 @@ void render_text(const struct comparison *c, const struct render_options *o, str
 	text_notes(out, "What else differs", &n, o->width);
 	notes_done(&n);
 	text_tables(c, o, &l, out);
-	if (c->n_rows)
-		add_legend(c, o->width, out);
+	add_legend(c, o->width, out);
+	exact_legend(c, o->width, out);
 	notes_unmatched(c, o->most, &n);
 	text_notes(out, "Not compared", &n, o->width);
 	notes_done(&n);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
@@ -25,7 +26,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/plan.h"
 #include "model/record.h"
+#include "runner/port.h"
 #include "runner/runner.h"
 
 #define PORTS	     "/sys/class/virtio-ports"
@@ -161,10 +164,34 @@ static int open_serial(void)
 	return fd;
 }
 
-static int open_channel(void)
+/* Exact mode's records stay in memory until QEMU's port takes them: port.h. */
+static bool is_exact(void)
 {
-	CLEANUP_FREE char *port = find_port();
-	int fd = port ? open_device("virtio-ports", port) : -1;
+	CLEANUP_FREE char *text = NULL;
+	struct plan plan;
+	size_t len;
+	bool exact;
+
+	if (file_read(INIT_PLAN, 64 << 20, &text, &len, NULL) < 0 ||
+	    plan_decode(text, len, &plan, NULL) < 0)
+		return false;
+	exact = str_eq(plan.class, PLAN_EXACT);
+	plan_done(&plan);
+	return exact;
+}
+
+static int open_channel(bool exact)
+{
+	CLEANUP_FREE char *port = exact ? NULL : find_port();
+	int fd;
+
+	if (exact) {
+		fd = memfd_create("kdelta-channel", MFD_CLOEXEC);
+		if (fd < 0)
+			say("channel", errno);
+		return fd;
+	}
+	fd = port ? open_device("virtio-ports", port) : -1;
 
 	if (port && fd < 0)
 		say(port, errno);
@@ -236,9 +263,13 @@ static char *load_modules(void)
 	return reason;
 }
 
-static _Noreturn void power_off(int channel)
+static _Noreturn void power_off(int channel, bool exact)
 {
-	if (channel >= 0)
+	struct error err = ERROR_INIT;
+
+	if (exact && channel >= 0 && port_flush(channel, &err) < 0)
+		say(err.text, err.code);
+	else if (channel >= 0)
 		tcdrain(channel);
 	sync();
 	reboot(RB_POWER_OFF);
@@ -313,19 +344,21 @@ _Noreturn void init_main(void)
 	CLEANUP_FREE char *reason = NULL;
 	int channel, status = 0;
 	pid_t child, pid;
+	bool exact;
 
 	standard_streams();
 	mount_all();
 	loopback_up();
 	reason = load_modules();
-	channel = open_channel();
+	exact = is_exact();
+	channel = open_channel(exact);
 	if (reason)
 		fprintf(stderr, "kdelta-agent: %s\n", reason);
 	if (channel < 0)
-		power_off(-1);
+		power_off(-1, exact);
 	if (reason) {
 		fail_record(channel, reason);
-		power_off(channel);
+		power_off(channel, exact);
 	}
 	child = fork();
 	if (child == 0) {
@@ -334,12 +367,12 @@ _Noreturn void init_main(void)
 	}
 	if (child < 0) {
 		fail_record(channel, "init cannot fork");
-		power_off(channel);
+		power_off(channel, exact);
 	}
 	while ((pid = waitpid(-1, &status, 0)) != child)
 		if (pid < 0 && errno != EINTR)
 			break;
 	if (pid == child && WIFSIGNALED(status))
 		runner_killed(channel, WTERMSIG(status));
-	power_off(channel);
+	power_off(channel, exact);
 }

@@ -5,7 +5,8 @@
  * runner is gone it powers off. So a crash of the runner is a record, not a kernel panic.
  *
  * The channel is the virtio-serial port INIT_PORT where there is one, else INIT_SERIAL. Without
- * either, and for whatever else goes wrong, it has the console.
+ * either, and for whatever else goes wrong, it has the console. In exact mode it is a file in
+ * memory, which leaves by a port (port.h).
  */
 #ifndef KDELTA_RUNNER_INIT_H
 #define KDELTA_RUNNER_INIT_H

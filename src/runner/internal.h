@@ -89,6 +89,7 @@ struct run {
 	struct hist_use *hists;
 	size_t n_hists;
 	double clock_ns; /* what one reading of the clock costs */
+	bool exact;	 /* class "exact": batches are marked, n is given */
 	unsigned hists_written, hists_refused;
 	char refused[200];     /* why the first was */
 	struct str facts;      /* records */
@@ -101,12 +102,24 @@ struct run {
 	bool serves; /* it supports, and so goes on when a TIMED batch is over */
 };
 
-/* A window in time: the clock first; counters and markers are added here (sampler, exact mode). */
+/*
+ * A window in time. In exact mode a marker stands at each end: QEMU's plugin counts what lies
+ * between (docs/adr/0002-exact.md).
+ */
+enum window_mark {
+	WINDOW_PLAIN = 0, /* no markers */
+	WINDOW_BATCH = 1,
+	WINDOW_OVERHEAD = 3,
+	WINDOW_FINISH = 5, /* window_finish() alone */
+};
 struct window {
 	uint64_t start_ns, end_ns;
+	enum window_mark mark;
 };
 void window_open(struct window *w);
 void window_close(struct window *w);
+/* No window follows: the plugin writes what it counted. */
+void window_finish(void);
 
 /* ---- parties (party.c) ---- */
 

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "model/record.h"
 #include "runner/internal.h"
+#include "runner/perturb.h"
 #include "runner/registry.h"
 
 static int prepare_hists(struct run *run)
@@ -215,10 +216,12 @@ static void write_usage(const struct run *run, const struct used *a, const struc
 	put(o, "n", (double)n);
 	put(o, "batches_count", (double)run->n_samples);
 	put(o, "clock_resolution_ns", (double)clock->resolution_ns);
-	put(o, "clock_overhead_ns", clock->overhead_ns);
+	if (!run->exact)
+		put(o, "clock_overhead_ns", clock->overhead_ns);
 	if (run->hists_refused)
 		put(o, "refused_count", (double)run->hists_refused);
-	put(o, "loop_ns", clock->loop_ns);
+	if (!run->exact)
+		put(o, "loop_ns", clock->loop_ns);
 	r.usage.values = o;
 	record_append(out, &r);
 }
@@ -285,7 +288,7 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 {
 	struct str hists = STR_INIT;
 	struct cpulist *cpus = NULL;
-	struct clock_cost clock;
+	struct clock_cost clock = { 1, 0, 0 };
 	struct used before, after;
 	uint64_t start, started = clock_real_ns(), n = 0;
 	int r;
@@ -295,8 +298,16 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
-	shared_phase(run->sh, "measuring the clock");
-	clock_cost(&clock);
+	/* Guest time is the number of instructions: its clock has no noise to be known. */
+	if (run->exact) {
+		shared_phase(run->sh, "perturbation");
+		r = perturb_apply(run, &run->item->perturb);
+	} else {
+		shared_phase(run->sh, "measuring the clock");
+		clock_cost(&clock);
+	}
+	if (r < 0)
+		return r;
 	run->clock_ns = clock.overhead_ns;
 	shared_phase(run->sh, "setup");
 	r = run->w->setup ? run->w->setup(run) : 0;
@@ -306,12 +317,14 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 	start = clock_raw_ns();
 	if (!r)
 		r = all_parts(run, plan, cpus, &hists, &n);
+	if (!r && run->exact)
+		window_finish();
 	start = clock_raw_ns() - start;
 	used_now(&after);
 	shared_phase(run->sh, "clean-up");
 	if (run->w->after)
 		run->w->after(run);
-	if (!r && !run->n_samples && !run->hists_written)
+	if (!r && !run->n_samples && !run->hists_written && !(run->exact && !run->item->n))
 		r = run->hists_refused ? run_skip(run, "%s", run->refused)
 				       : run_fail(run, ENODATA, "it measured nothing");
 	if (!r && !atomic_load(&run->sh->ended)) {
@@ -355,6 +368,7 @@ int runner_invoke(bool executed)
 		return 1;
 	}
 	run.item = &plan.items[0];
+	run.exact = !strcmp(plan.class, PLAN_EXACT);
 	run.w = registry_find(run.item->workload);
 	if (!run.w ||
 	    args_parse(run_params(run.w, &arena), run.item->params, &arena, &run.args, &err) < 0) {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/exact.h"
 
 #define SAMPLES_MIN    5u
 #define SAMPLES_MAX    400u
@@ -22,6 +23,7 @@
 #define GROWTH	       10u
 #define BEATS	       4u /* batches in a heartbeat, at least */
 #define SLICE_MIN_NS   NSEC_PER_USEC
+#define EXACT_TRIES    3u /* of each n: the shortest had no tick in it */
 #define N_MAX	       (1ull << 40)
 
 static struct shared *alarm_page; /* the handler has no argument; one run a process */
@@ -74,7 +76,8 @@ static int one_batch(struct run *run, struct crew *crew, uint64_t n, uint64_t sl
 		     struct batch *ret)
 {
 	const struct workload *w = run->w;
-	struct window win = { 0, 0 };
+	bool marked = run->exact && atomic_load(&run->sh->sample_index) >= 0;
+	struct window win = { 0, 0, marked ? WINDOW_OVERHEAD : WINDOW_PLAIN };
 	int r = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -92,6 +95,7 @@ static int one_batch(struct run *run, struct crew *crew, uint64_t n, uint64_t sl
 	}
 	if (r < 0)
 		return r;
+	win.mark = marked ? WINDOW_BATCH : WINDOW_PLAIN;
 	if (!crew->measured && !w->batch)
 		return run_fail(run, EINVAL, "there is no party to measure");
 	if (crew->measured) {
@@ -226,6 +230,71 @@ static uint64_t part_time(const struct run *run)
 				      : run->item->time_ns;
 }
 
+/* The largest power of two whose batch stays within EXACT_BATCH_NS: the same for near neighbours.
+ */
+static int calibrate_exact(struct run *run, struct crew *crew, uint64_t *ret_n)
+{
+	struct batch b;
+
+	for (*ret_n = 1;; *ret_n *= 2) {
+		uint64_t shortest = UINT64_MAX;
+		unsigned i;
+
+		for (i = 0; i < EXACT_TRIES; i++) {
+			int r = one_batch(run, crew, *ret_n, 0, &b);
+
+			if (r < 0)
+				return r;
+			shortest = b.ns < shortest ? b.ns : shortest;
+		}
+		if (shortest > EXACT_BATCH_NS / 2)
+			break;
+		if (*ret_n >= N_MAX)
+			return run_fail(run, ERANGE,
+					"%llu operations take no time that can be measured",
+					(unsigned long long)*ret_n);
+	}
+	return 0;
+}
+
+/* One whose n is not known yet is only asked for it. */
+static int measure_exact(struct run *run, const struct plan *plan, struct crew *crew,
+			 uint64_t *ret_n)
+{
+	const struct plan_perturb *p = &run->item->perturb;
+	uint64_t n = run->item->n, spent = 0, asked = 0;
+	struct batch b;
+	unsigned i;
+	int r = 0;
+
+	*ret_n = 1;
+	if (run->w->shape == SHAPE_ONCE) {
+		asked = samples_asked(run);
+		n = 1;
+	} else if (!n) {
+		shared_phase(run->sh, "calibration");
+		return calibrate_exact(run, crew, ret_n);
+	} else {
+		*ret_n = n;
+		n = n * (p->sixteenths ? p->sixteenths : 16) / 16;
+		n = n ? n : 1;
+		shared_phase(run->sh, "warm-up");
+		r = warm_up(run, plan, crew, n, 0, 0);
+	}
+	for (i = 0; !r; i++) {
+		if (asked ? i >= asked : spent >= run->item->time_ns && i >= SAMPLES_MIN)
+			break;
+		atomic_store(&run->sh->sample_index, (int32_t)i);
+		shared_phase(run->sh, "sample %u", i);
+		r = one_batch(run, crew, n, 0, &b);
+		if (!r)
+			keep(run, &b);
+		spent += b.ns;
+	}
+	atomic_store(&run->sh->sample_index, -1);
+	return r;
+}
+
 int measure_part(struct run *run, const struct plan *plan, struct crew *crew, uint64_t *ret_n)
 {
 	const struct workload *w = run->w;
@@ -247,6 +316,8 @@ int measure_part(struct run *run, const struct plan *plan, struct crew *crew, ui
 	if (slice_ns < SLICE_MIN_NS)
 		slice_ns = SLICE_MIN_NS;
 	atomic_store(&run->sh->sample_index, -1);
+	if (run->exact)
+		return measure_exact(run, plan, crew, ret_n);
 	if (w->shape == SHAPE_COUNTED) {
 		shared_phase(run->sh, "calibration");
 		r = calibrate(run, crew, want_ns, &n);

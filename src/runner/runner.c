@@ -22,6 +22,8 @@
 #include "model/record.h"
 #include "runner/demand.h"
 #include "runner/internal.h"
+#include "runner/port.h"
+#include "runner/quiet.h"
 #include "runner/registry.h"
 #include "runner/stop.h"
 #include "runner/supervise.h"
@@ -316,8 +318,50 @@ out:
 	arena_done(&arena);
 }
 
+/*
+ * Exact mode: all that is said before goes out, then QEMU stops the machine, and whenever it goes
+ * on, it is to do the one item of the plan that it then finds.
+ */
+static int quiet_point(struct job *j, struct plan *ret, struct error *e)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	quiet_symbols(&j->burst);
+	flush(j);
+	quiet_wait(&j->burst);
+	flush(j);
+	r = j->gone ? j->gone : port_flush(j->c->out, e);
+	if (!r)
+		r = port_stop(e);
+	if (!r)
+		r = port_read_plan(&text, &len, e);
+	if (!r)
+		r = plan_decode(text, len, ret, e);
+	if (r < 0)
+		return r;
+	ret->class = PLAN_EXACT;
+	j->plan = *ret;
+	return 0;
+}
+
+/* What went wrong outside of any invocation. */
+static void fail_all(struct job *j, const char *reason)
+{
+	struct record r = { .kind = RECORD_FAIL };
+
+	r.fail.reason = reason;
+	add(j, &r);
+	j->failed++;
+	flush(j);
+}
+
 int runner_run(const struct runner_config *c, const struct plan *plan, struct error *e)
 {
+	bool exact = c->init && !strcmp(plan->class, PLAN_EXACT);
+	struct plan run = { .n = 0 };
+	struct error why = ERROR_INIT;
 	struct job j = { .c = c, .plan = *plan, .e = e, .burst = STR_INIT };
 	struct settings_config sc = { "", NULL, !c->init, say_setting, &j };
 	struct record done = { .kind = RECORD_DONE };
@@ -337,7 +381,9 @@ int runner_run(const struct runner_config *c, const struct plan *plan, struct er
 	emit_kmsg_why(&j);
 	facts_collect(&here, FACT_BEFORE, emit_first_fact, &j);
 	flush(&j);
-	for (i = 0; i < plan->n && !j.gone && !stop_asked(); i++)
+	if (exact && quiet_point(&j, &run, &why) < 0)
+		fail_all(&j, why.text);
+	for (i = 0; i < j.plan.n && !j.gone && !stop_asked(); i++)
 		run_item(&j, i);
 	stuck = settings_restore(j.settings);
 	settings_free(j.settings);
@@ -345,15 +391,20 @@ int runner_run(const struct runner_config *c, const struct plan *plan, struct er
 		flush(&j);
 		stop_die();
 	}
-	facts_collect(&here, FACT_AFTER, emit_fact, &j);
+	/* A run of exact mode is one of hundreds from one state, and over. */
+	if (!exact)
+		facts_collect(&here, FACT_AFTER, emit_fact, &j);
 	kmsg_new_warnings(j.kmsg, emit_kmsg, &lines, &news);
 	done.done.invocations = j.ok;
 	done.done.failed = j.failed;
 	done.done.skipped = j.skipped;
 	add(&j, &done);
 	flush(&j);
+	if (exact && !j.gone)
+		j.gone = port_flush(c->out, e);
 	kmsg_free(j.kmsg);
 	str_done(&j.burst);
+	plan_done(&run);
 	if (j.gone)
 		return j.gone;
 	return (int)(j.failed + stuck);

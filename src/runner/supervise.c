@@ -20,11 +20,13 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "runner/internal.h"
+#include "runner/perturb.h"
 #include "runner/runner.h"
 #include "runner/stop.h"
 #include "workload/kit.h"
 
 #define TICK_MS	     500
+#define EXACT_TICK   60000 /* nothing of ours may wake up while something is counted */
 #define RECORDS_MAX  (64u << 20)
 #define LEADER_LOOKS 10u
 
@@ -42,6 +44,7 @@ struct watch {
 	size_t n, cap;
 	struct supervised *out;
 	uint64_t heartbeat_ns;
+	int tick_ms;
 	bool alone;  /* we had no children before */
 	bool killed; /* by us */
 };
@@ -232,7 +235,7 @@ static void loop(struct watch *w)
 			p[i + 2].fd = w->party[i].fd;
 			p[i + 2].events = POLLIN;
 		}
-		if (poll(p, (nfds_t)n + 2, TICK_MS) < 0 && errno != EINTR)
+		if (poll(p, (nfds_t)n + 2, w->tick_ms) < 0 && errno != EINTR)
 			return;
 		for (i = n; i > 0; i--)
 			if (p[i + 1].revents)
@@ -362,10 +365,12 @@ int supervise(const struct plan *plan, const struct plan_item *item, int self,
 	CLEANUP_CLOSE int page = memfd_create("kdelta-run", MFD_CLOEXEC), in = -1;
 	int pair[2] = { -1, -1 }, pipefd[2] = { -1, -1 }, fds[4], r = 0;
 	struct watch w = { .out = ret, .heartbeat_ns = plan->heartbeat_ns };
+	bool exact = !strcmp(plan->class, PLAN_EXACT);
 	pid_t parent = getpid();
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
+	w.tick_ms = exact ? EXACT_TICK : TICK_MS;
 	if (page < 0 || ftruncate(page, sizeof(struct shared)) < 0)
 		return error_errno(e, errno, "shared page");
 	w.sh = mmap(NULL, sizeof(*w.sh), PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
@@ -390,8 +395,11 @@ int supervise(const struct plan *plan, const struct plan_item *item, int self,
 		r = error_errno(e, errno, "cannot start an invocation");
 		goto out;
 	}
-	if (!w.pid)
+	if (!w.pid) {
+		if (exact)
+			perturb_environment(&item->perturb);
 		child(parent, fds, self);
+	}
 	setpgid(w.pid, w.pid);
 	close(pipefd[1]);
 	close(pair[1]);

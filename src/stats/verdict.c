@@ -56,6 +56,14 @@ const char *verdict_name(enum verdict verdict)
 		return "no change";
 	case VERDICT_CANT_TELL:
 		return "can't tell";
+	case VERDICT_MORE:
+		return "more";
+	case VERDICT_FEWER:
+		return "fewer";
+	case VERDICT_SAME:
+		return "same";
+	case VERDICT_WITHIN:
+		return "within perturbation";
 	case VERDICT_NONE:
 		break;
 	}

@@ -10,6 +10,8 @@
  *   4. otherwise:                can't tell yet
  * 1 and 3 also need the adjusted p <= .05.  Exchanging base and new exchanges better and worse
  * and nothing else.
+ *
+ * Counts of exact mode have words of their own, which verdict_judge() never gives: src/compare.
  */
 #ifndef KDELTA_STATS_VERDICT_H
 #define KDELTA_STATS_VERDICT_H
@@ -25,6 +27,11 @@ enum verdict {
 	VERDICT_WORSE,
 	VERDICT_NO_CHANGE,
 	VERDICT_CANT_TELL,
+	/* Of exact counts. */
+	VERDICT_MORE,
+	VERDICT_FEWER,
+	VERDICT_SAME,
+	VERDICT_WITHIN, /* within perturbation */
 };
 
 enum verdict_sense {
@@ -56,7 +63,10 @@ int verdict_margin(double x, double *ret);
  */
 int verdict_judge(const struct verdict_input *input, struct verdict_result *ret);
 
-/* "none", "better", "worse", "no change", "can't tell": static strings. */
+/*
+ * "none", "better", "worse", "no change", "can't tell", "more", "fewer", "same",
+ * "within perturbation": static strings.
+ */
 const char *verdict_name(enum verdict verdict);
 
 /* The half width that an interval around @estimate needs for a word: max(|d|, m - |d|). -EDOM. */

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "store/db.h"
+#include "store/exact.h"
 
 struct reader {
 	struct store *s;
@@ -14,7 +15,7 @@ struct reader {
 	size_t cap_experiments;
 	struct hist *hist; /* one for all: it is large */
 	/* Statements for what there is much of. */
-	sqlite3_stmt *samples, *hists, *usage, *facts, *warnings;
+	sqlite3_stmt *samples, *hists, *usage, *facts, *warnings, *raw;
 };
 
 static bool same_identity(const struct ds_kernel *a, const struct ds_kernel *b)
@@ -284,6 +285,8 @@ static int add_invocation(struct reader *r, sqlite3_stmt *st, int64_t boot_n, un
 		c = add_samples(r, n, i, e);
 	if (!c)
 		c = add_hists(r, n, i, e);
+	if (!c && v.state == DS_OK && str_eq(v.class, EXACT_CLASS))
+		c = exact_read(r->s, &r->raw, n, r->d, i, e);
 	warnings = dataset_usage_of(&r->d->invocations[i], "kernel_warnings_count", 0);
 	if (warnings > v.kernel_warnings && warnings < UINT32_MAX)
 		r->d->invocations[i].kernel_warnings = (unsigned)warnings;
@@ -414,6 +417,7 @@ int store_dataset(struct store *s, const struct store_selection *sel, struct dat
 	db_finalize(&r.usage);
 	db_finalize(&r.facts);
 	db_finalize(&r.warnings);
+	db_finalize(&r.raw);
 	c = db_end(s, c, e);
 	if (!c)
 		dataset_finish(ret);

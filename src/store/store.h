@@ -230,6 +230,7 @@ struct store_selection {
  * experiment's order; a second kernel of the same label is "LABEL (2)". Hidden ones are left out.
  * kernel_warnings: the log records of source "kernel" and level warning or error, or the usage
  * value "kernel_warnings_count" where it is larger; of a boot, all of these and the console's.
+ * Good invocations of class "exact" get their windows and profile.
  * -ENOENT: no such experiment or label (the error lists the labels there are), or no experiment.
  */
 int store_dataset(struct store *s, const struct store_selection *sel, struct dataset *ret,

@@ -92,23 +92,17 @@ int vm_check_append(const char *append, struct error *e)
 	return r;
 }
 
-struct argv {
-	char **v;
-	size_t n, cap;
-};
-
-/* Takes the string. */
-static void argv_take(struct argv *a, char *s)
+void qemu_words_take(struct qemu_words *w, char *word)
 {
-	a->v = mem_grow(a->v, a->n, &a->cap, sizeof(*a->v));
-	a->v[a->n++] = s;
+	w->v = mem_grow(w->v, w->n, &w->cap, sizeof(*w->v));
+	w->v[w->n++] = word;
 }
 
-static void argv_add(struct argv *a, const char *option, char *value_take)
+void qemu_words_add(struct qemu_words *w, const char *option, char *value_take)
 {
-	argv_take(a, mem_strdup(option));
+	qemu_words_take(w, mem_strdup(option));
 	if (value_take)
-		argv_take(a, value_take);
+		qemu_words_take(w, value_take);
 }
 
 const char *qemu_cpu_model(const struct vm_config *cfg)
@@ -121,34 +115,34 @@ const char *qemu_cpu_model(const struct vm_config *cfg)
 char **qemu_argv(const struct vm_config *cfg, const char *path, const char *cmdline,
 		 const struct qemu_fds *fds)
 {
-	struct argv a = { NULL, 0, 0 };
+	struct qemu_words a = { NULL, 0, 0 };
 	size_t i;
 
-	argv_add(&a, path, NULL);
-	argv_add(&a, "-no-user-config", NULL);
-	argv_add(&a, "-nodefaults", NULL);
-	argv_add(&a, "-display", mem_strdup("none"));
-	argv_add(&a, "-no-reboot", NULL);
-	argv_add(&a, "-machine", mem_strdup("pc"));
-	argv_add(&a, "-accel", mem_strdup(cfg->kvm ? "kvm" : "tcg"));
-	argv_add(&a, "-cpu", mem_strdup(qemu_cpu_model(cfg)));
-	argv_add(&a, "-smp", mem_printf("%u", cfg->cpus ? cfg->cpus : 1));
-	argv_add(&a, "-m", mem_printf("%u", cfg->mem_mib ? cfg->mem_mib : 512));
-	argv_add(&a, "-kernel", mem_printf("/proc/self/fd/%d", fds->kernel));
-	argv_add(&a, "-initrd", mem_printf("/proc/self/fd/%d", fds->initrd));
-	argv_add(&a, "-append", mem_strdup(cmdline));
-	argv_add(&a, "-chardev", mem_printf("socket,id=console,fd=%d", fds->console));
-	argv_add(&a, "-serial", mem_strdup("chardev:console"));
-	argv_add(&a, "-chardev", mem_printf("socket,id=serial,fd=%d", fds->serial));
-	argv_add(&a, "-serial", mem_strdup("chardev:serial"));
-	argv_add(&a, "-device", mem_strdup("virtio-serial-pci"));
-	argv_add(&a, "-chardev", mem_printf("socket,id=port,fd=%d", fds->port));
-	argv_add(&a, "-device", mem_strdup("virtserialport,chardev=port,name=" VM_PORT_NAME));
-	argv_add(&a, "-chardev", mem_printf("socket,id=control,fd=%d", fds->control));
-	argv_add(&a, "-mon", mem_strdup("chardev=control,mode=control"));
+	qemu_words_add(&a, path, NULL);
+	qemu_words_add(&a, "-no-user-config", NULL);
+	qemu_words_add(&a, "-nodefaults", NULL);
+	qemu_words_add(&a, "-display", mem_strdup("none"));
+	qemu_words_add(&a, "-no-reboot", NULL);
+	qemu_words_add(&a, "-machine", mem_strdup("pc"));
+	qemu_words_add(&a, "-accel", mem_strdup(cfg->kvm ? "kvm" : "tcg"));
+	qemu_words_add(&a, "-cpu", mem_strdup(qemu_cpu_model(cfg)));
+	qemu_words_add(&a, "-smp", mem_printf("%u", cfg->cpus ? cfg->cpus : 1));
+	qemu_words_add(&a, "-m", mem_printf("%u", cfg->mem_mib ? cfg->mem_mib : 512));
+	qemu_words_add(&a, "-kernel", mem_printf("/proc/self/fd/%d", fds->kernel));
+	qemu_words_add(&a, "-initrd", mem_printf("/proc/self/fd/%d", fds->initrd));
+	qemu_words_add(&a, "-append", mem_strdup(cmdline));
+	qemu_words_add(&a, "-chardev", mem_printf("socket,id=console,fd=%d", fds->console));
+	qemu_words_add(&a, "-serial", mem_strdup("chardev:console"));
+	qemu_words_add(&a, "-chardev", mem_printf("socket,id=serial,fd=%d", fds->serial));
+	qemu_words_add(&a, "-serial", mem_strdup("chardev:serial"));
+	qemu_words_add(&a, "-device", mem_strdup("virtio-serial-pci"));
+	qemu_words_add(&a, "-chardev", mem_printf("socket,id=port,fd=%d", fds->port));
+	qemu_words_add(&a, "-device", mem_strdup("virtserialport,chardev=port,name=" VM_PORT_NAME));
+	qemu_words_add(&a, "-chardev", mem_printf("socket,id=control,fd=%d", fds->control));
+	qemu_words_add(&a, "-mon", mem_strdup("chardev=control,mode=control"));
 	for (i = 0; cfg->qemu_args && cfg->qemu_args[i]; i++)
-		argv_add(&a, cfg->qemu_args[i], NULL);
-	argv_take(&a, NULL);
+		qemu_words_add(&a, cfg->qemu_args[i], NULL);
+	qemu_words_take(&a, NULL);
 	return a.v;
 }
 
@@ -293,12 +287,18 @@ void qemu_status(int status, char *buf, size_t size)
 
 bool qemu_new_enough(const char *version)
 {
-	unsigned major, minor, least_major = 0, least_minor = 0;
+	unsigned least_major = 0, least_minor = 0;
 
-	if (sscanf(VM_QEMU_MIN, "%u.%u", &least_major, &least_minor) != 2 ||
-	    sscanf(version, "%u.%u", &major, &minor) != 2)
-		return false;
-	return major > least_major || (major == least_major && minor >= least_minor);
+	return sscanf(VM_QEMU_MIN, "%u.%u", &least_major, &least_minor) == 2 &&
+	       qemu_at_least(version, least_major, least_minor);
+}
+
+bool qemu_at_least(const char *version, unsigned major, unsigned minor)
+{
+	unsigned is_major, is_minor;
+
+	return sscanf(version, "%u.%u", &is_major, &is_minor) == 2 &&
+	       (is_major > major || (is_major == major && is_minor >= minor));
 }
 
 int vm_qemu_version(const char *qemu, char *ret_version, size_t size, struct error *e)

@@ -38,6 +38,15 @@ int qemu_find(const char *qemu, char **ret_path, struct error *e);
 int qemu_cmdline(const char *append, char **ret_cmdline, struct error *e);
 /* Which CPU model a configuration means. */
 const char *qemu_cpu_model(const struct vm_config *cfg);
+/* Arguments in the making: `v` is for qemu_argv_free() once a NULL was taken as the last one. */
+struct qemu_words {
+	char **v;
+	size_t n, cap;
+};
+
+void qemu_words_take(struct qemu_words *w, char *word);
+/* An option and its value, which is consumed; NULL: it has none. */
+void qemu_words_add(struct qemu_words *w, const char *option, char *value_take);
 /* NULL-terminated; free with qemu_argv_free(). Source: qemu(1) 7.2. */
 char **qemu_argv(const struct vm_config *cfg, const char *path, const char *cmdline,
 		 const struct qemu_fds *fds);
@@ -55,6 +64,8 @@ int qemu_reap(struct qemu_proc *proc);
 void qemu_kill(struct qemu_proc *proc);
 /* Is "7.2.22 (Debian ...)" VM_QEMU_MIN or newer? False for what is no version. */
 bool qemu_new_enough(const char *version);
+/* Is it MAJOR.MINOR or newer? False for what is no version. */
+bool qemu_at_least(const char *version, unsigned major, unsigned minor);
 /* "exit 0", "signal 9 (Killed)" for people. */
 void qemu_status(int status, char *buf, size_t size);
 

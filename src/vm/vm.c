@@ -2,23 +2,18 @@
 #include "vm/vm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "vm/boot.h"
 #include "vm/channel.h"
 #include "vm/console.h"
-#include "vm/initramfs.h"
 #include "vm/qemu.h"
 #include "vm/qmp.h"
 
@@ -56,33 +51,6 @@ struct vm {
 	uint64_t start, first_line, last_line, phase_end;
 };
 
-static uint64_t or_default(uint64_t value, uint64_t def)
-{
-	return value ? value : def;
-}
-
-static void fd_drop(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-static void vm_reason(struct vm *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void vm_reason(struct vm *v, const char *fmt, ...)
-{
-	char *s = v->ret->reason;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(s, sizeof(v->ret->reason), fmt, ap);
-	va_end(ap);
-	/* Parts of it may be the guest's. */
-	for (; *s; s++)
-		if (*s < ' ' || *s == 0x7f)
-			*s = '?';
-}
-
 /* The first verdict stays. */
 static bool vm_decide(struct vm *v, enum vm_end end)
 {
@@ -98,8 +66,8 @@ static void vm_off(struct vm *v)
 	if (v->phase != PHASE_RUN)
 		return;
 	v->phase = PHASE_OFF;
-	v->phase_end =
-		clock_mono_ns() + or_default(v->cfg->poweroff_timeout_ns, VM_POWEROFF_TIMEOUT_NS);
+	v->phase_end = clock_mono_ns() +
+		       boot_or_default(v->cfg->poweroff_timeout_ns, VM_POWEROFF_TIMEOUT_NS);
 }
 
 static void vm_quit(struct vm *v)
@@ -153,7 +121,7 @@ static void vm_line(void *arg, const char *line, size_t len)
 		break;
 	case VM_LINE_ABORT:
 		vm_decide(v, VM_ABORTED);
-		vm_reason(v, "%s", *why ? why : "given up");
+		boot_reason(v->ret, "%s", *why ? why : "given up");
 		vm_quit(v);
 		break;
 	}
@@ -168,7 +136,7 @@ static void vm_channel(struct vm *v, enum stream s, const char *data, size_t len
 	channel_feed(c, data, len, vm_line, v);
 	if (c->overlong && (v->chosen == NO_CHANNEL || v->chosen == (int)s) &&
 	    vm_decide(v, VM_ABORTED)) {
-		vm_reason(v, "the guest sent a line of more than %u bytes", VM_LINE_MAX);
+		boot_reason(v->ret, "the guest sent a line of more than %u bytes", VM_LINE_MAX);
 		vm_quit(v);
 	}
 }
@@ -187,7 +155,7 @@ static bool vm_read(struct vm *v, enum stream s)
 	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n <= 0) {
-		fd_drop(&v->fd[s]);
+		boot_fd_drop(&v->fd[s]);
 		if (s == CONTROL)
 			v->qmp.fd = -1;
 		return false;
@@ -209,45 +177,27 @@ static bool vm_read(struct vm *v, enum stream s)
 	return true;
 }
 
-/* What there is to be seen of a guest that says nothing on its channel. */
-static void vm_silence(const struct vm *v, char *buf, size_t size)
-{
-	const char *last = console_last(&v->console);
-
-	if (*v->console.agent)
-		snprintf(buf, size, "; init said: %.150s", v->console.agent);
-	else if (*v->noise)
-		snprintf(buf, size, "; the channel carried no record: %.79s", v->noise);
-	else if (*last)
-		snprintf(buf, size, "; last on the console: %.150s", console_message(last));
-	else if (v->first_line)
-		snprintf(buf, size, "; the console is empty");
-	else
-		snprintf(buf, size,
-			 "; the console is empty: does the kernel have CONFIG_SERIAL_8250_CONSOLE, "
-			 "and CONFIG_SERIAL_8250 or CONFIG_VIRTIO_CONSOLE for its records?");
-}
-
 static void vm_hung(struct vm *v, uint64_t limit_ns, const char *what)
 {
 	char seen[220];
 
-	vm_silence(v, seen, sizeof(seen));
+	boot_seen(&v->console, v->noise, v->first_line, seen, sizeof(seen));
 	if (vm_decide(v, VM_HUNG))
-		vm_reason(v, "%s %.4g s%s", what, (double)limit_ns / (double)NSEC_PER_SEC, seen);
+		boot_reason(v->ret, "%s %.4g s%s", what, (double)limit_ns / (double)NSEC_PER_SEC,
+			    seen);
 	vm_quit(v);
 }
 
 static void vm_run_timeouts(struct vm *v, uint64_t now)
 {
-	uint64_t boot = or_default(v->cfg->boot_timeout_ns, VM_BOOT_TIMEOUT_NS);
-	uint64_t silence = or_default(v->cfg->silence_timeout_ns, VM_SILENCE_TIMEOUT_NS);
+	uint64_t boot = boot_or_default(v->cfg->boot_timeout_ns, VM_BOOT_TIMEOUT_NS);
+	uint64_t silence = boot_or_default(v->cfg->silence_timeout_ns, VM_SILENCE_TIMEOUT_NS);
 	uint64_t control = boot < VM_CONTROL_TIMEOUT_NS ? boot : VM_CONTROL_TIMEOUT_NS;
 
 	if (!v->qmp.greeted && !v->first_line && now - v->start >= control) {
 		if (vm_decide(v, VM_QEMU_FAILED))
-			vm_reason(v, "QEMU did not answer on its control socket in %.4g s",
-				  (double)control / (double)NSEC_PER_SEC);
+			boot_reason(v->ret, "QEMU did not answer on its control socket in %.4g s",
+				    (double)control / (double)NSEC_PER_SEC);
 		vm_quit(v);
 	} else if (!v->first_line && now - v->start >= boot) {
 		vm_hung(v, boot, "booting: no record in");
@@ -290,7 +240,7 @@ static void vm_loop(struct vm *v)
 			vm_off(v);
 		if (v->cfg->stop && *v->cfg->stop) {
 			if (vm_decide(v, VM_STOPPED))
-				vm_reason(v, "stopped");
+				boot_reason(v->ret, "stopped");
 			vm_quit(v);
 		}
 		/* After the reading: what is here already was not late. */
@@ -305,8 +255,8 @@ static void vm_early(struct vm *v, const char *torn)
 	/* Before its first word: it may have lacked the room to unpack itself. */
 	if (!*console_last(&v->console) && !v->first_line)
 		hint = "; not a word on the console: has it memory enough?";
-	vm_reason(v, "the guest ended without 'done'%s%s%s%s%s%s%s", torn, *how ? " (" : "", how,
-		  *how ? ")" : "", *said ? "; init said: " : "", said, hint);
+	boot_reason(v->ret, "the guest ended without 'done'%s%s%s%s%s%s%s", torn, *how ? " (" : "",
+		    how, *how ? ")" : "", *said ? "; init said: " : "", said, hint);
 }
 
 /* QEMU is gone: reads what it left behind, then judges. */
@@ -330,85 +280,38 @@ static void vm_judge(struct vm *v)
 		if ((v->chosen == NO_CHANNEL || v->chosen == i) && channel_torn(&v->channel[i]))
 			torn = ", in the middle of a record";
 	if (v->console.panicked && vm_decide(v, VM_PANICKED))
-		vm_reason(v, "kernel panic: %s%s", v->console.panic, torn);
+		boot_reason(v->ret, "kernel panic: %s%s", v->console.panic, torn);
 	else if (v->proc.status && vm_decide(v, VM_QEMU_FAILED))
-		vm_reason(v, "QEMU ended with %s%s%s", how, *said ? ": " : torn, said);
+		boot_reason(v->ret, "QEMU ended with %s%s%s", how, *said ? ": " : torn, said);
 	else if (vm_decide(v, VM_EXITED_EARLY))
 		vm_early(v, torn);
 	else if (v->ret->end == VM_DONE && v->console.panicked)
-		vm_reason(v, "the kernel panicked after 'done': %s", v->console.panic);
+		boot_reason(v->ret, "the kernel panicked after 'done': %s", v->console.panic);
 	else if (v->ret->end == VM_DONE && v->console.warned)
-		vm_reason(v, "the kernel warned: %s", v->console.warning);
+		boot_reason(v->ret, "the kernel warned: %s", v->console.warning);
 	else if (v->ret->end == VM_DONE && v->phase == PHASE_QUIT &&
 		 !(v->cfg->stop && *v->cfg->stop))
-		vm_reason(v, "the guest did not power off after 'done'");
+		boot_reason(v->ret, "the guest did not power off after 'done'");
 	else if (v->ret->end == VM_DONE && v->proc.status && !v->killed)
-		vm_reason(v, "QEMU ended with %s after 'done'", how);
+		boot_reason(v->ret, "QEMU ended with %s after 'done'", how);
 	v->ret->kernel_warned = v->console.warned;
 	v->ret->total_ns = clock_mono_ns() - v->start;
 }
 
-/* The console's last lines; QEMU's own words behind them when it is QEMU that failed. */
-static char *vm_tail(const struct vm *v)
-{
-	char *tail = console_tail(&v->console);
-	CLEANUP_FREE char *said = NULL;
-	char *both;
-
-	if (v->ret->end != VM_QEMU_FAILED)
-		return tail;
-	said = console_tail(&v->output);
-	if (!*said)
-		return tail;
-	both = mem_printf("%s--- QEMU:\n%s", tail, said);
-	free(tail);
-	return both;
-}
-
-/* The child's standard streams go on 0..2, so nothing else that it needs may be there. */
-static int fd_lift(int fd, int *ret_fd)
-{
-	*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	return *ret_fd < 0 ? -errno : 0;
-}
-
 static int vm_open(struct vm *v, struct error *e)
 {
-	CLEANUP_FREE void *more = NULL;
-	CLEANUP_CLOSE int memfd = -1;
-	size_t more_len = 0;
 	int i, r;
 
-	r = initramfs_boot(v->cfg, &more, &more_len, e);
+	r = boot_initrd(v->cfg, &v->initrd_fd, e);
 	if (r < 0)
 		return r;
-	r = file_memfd("initramfs", v->cfg->initrd_base, v->cfg->initrd_base_len, &memfd, e);
-	if (r < 0)
-		return r;
-	if (lseek(memfd, 0, SEEK_END) < 0)
-		return error_errno(e, errno, "initramfs");
-	r = file_write_fd(memfd, more, more_len, e);
-	if (r < 0)
-		return error_prefix(e, "initramfs");
-	r = fd_lift(memfd, &v->initrd_fd);
-	if (r < 0)
-		return error_errno(e, -r, "initramfs");
-	r = fd_lift(v->cfg->kernel_fd, &v->kernel_fd);
+	r = boot_fd_lift(v->cfg->kernel_fd, &v->kernel_fd);
 	if (r < 0)
 		return error_errno(e, -r, "kernel");
 	for (i = 0; i < N_STREAMS; i++) {
-		int p[2];
-
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0)
-			return error_errno(e, errno, "socketpair");
-		v->fd[i] = p[0];
-		r = fd_lift(p[1], &v->peer[i]);
-		close(p[1]);
+		r = boot_socket(&v->fd[i], &v->peer[i], e);
 		if (r < 0)
-			return error_errno(e, -r, "socketpair");
-		/* Ours only: QEMU sets its own ends as it likes. */
-		if (fcntl(v->fd[i], F_SETFL, O_NONBLOCK) < 0)
-			return error_errno(e, errno, "socketpair");
+			return r;
 	}
 	return 0;
 }
@@ -427,7 +330,7 @@ static int vm_start(struct vm *v, const char *path, struct error *e)
 	r = qemu_spawn(argv, keep, ARRAY_SIZE(keep), v->peer[OUTPUT], &v->proc, e);
 	qemu_argv_free(argv);
 	for (i = 0; i < N_STREAMS; i++)
-		fd_drop(&v->peer[i]);
+		boot_fd_drop(&v->peer[i]);
 	return r;
 }
 
@@ -464,17 +367,17 @@ int vm_run(const struct vm_config *cfg, VM_LINE_CALLBACK(line), void *arg,
 	if (!r) {
 		vm_loop(v);
 		vm_judge(v);
-		ret_result->console_tail = vm_tail(v);
+		ret_result->console_tail = boot_tail(ret_result, &v->console, &v->output);
 	} else {
 		vm_result_done(ret_result);
 	}
 
 	for (i = 0; i < N_STREAMS; i++) {
-		fd_drop(&v->fd[i]);
-		fd_drop(&v->peer[i]);
+		boot_fd_drop(&v->fd[i]);
+		boot_fd_drop(&v->peer[i]);
 	}
-	fd_drop(&v->kernel_fd);
-	fd_drop(&v->initrd_fd);
+	boot_fd_drop(&v->kernel_fd);
+	boot_fd_drop(&v->initrd_fd);
 	for (i = 0; i < N_CHANNELS; i++)
 		channel_done(&v->channel[i]);
 	qmp_done(&v->qmp);

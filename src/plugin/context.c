@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plugin/context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH 8u /* a soft interrupt in an interrupt's tail, a hard one over it, and some */
+
+struct cpu {
+	enum context stack[DEPTH];
+	unsigned depth;
+	uint64_t key; /* of the task that runs; 0: not known yet */
+	enum context class;
+	uint64_t mark,
+		user_mark; /* of all instructions, of user space: up to here they are put down */
+	uint64_t pending;  /* the task's own since it was switched to, not put down yet */
+	bool user;	   /* it was in user space since */
+	struct context_sums sums;
+};
+
+struct task {
+	uint64_t key;
+	enum context class;
+};
+
+struct contexts {
+	const struct slots *slots;
+	struct task *tasks; /* hashed, key 0: free */
+	size_t n, room;
+	struct cpu cpus[];
+};
+
+struct contexts *contexts_new(const struct slots *s)
+{
+	struct contexts *c = calloc(1, sizeof(*c) + s->cpus * sizeof(c->cpus[0]));
+
+	if (c)
+		c->slots = s;
+	return c;
+}
+
+static struct task *find_task(struct contexts *c, uint64_t key)
+{
+	size_t i = (size_t)(key * 0x9e3779b97f4a7c15ull >> 20) & (c->room - 1);
+
+	while (c->tasks[i].key && c->tasks[i].key != key)
+		i = (i + 1) & (c->room - 1);
+	return &c->tasks[i];
+}
+
+static int grow_tasks(struct contexts *c)
+{
+	struct task *old = c->tasks;
+	size_t n = c->room, i;
+	struct task *list = calloc(n ? 2 * n : 1024, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	c->tasks = list;
+	c->room = n ? 2 * n : 1024;
+	for (i = 0; i < n; i++) {
+		if (old[i].key)
+			*find_task(c, old[i].key) = old[i];
+	}
+	free(old);
+	return 0;
+}
+
+static int set_class(struct contexts *c, uint64_t key, enum context class)
+{
+	struct task *t;
+	int r;
+
+	if (!key)
+		return 0;
+	if (2 * (c->n + 1) > c->room) {
+		r = grow_tasks(c);
+		if (r)
+			return r;
+	}
+	t = find_task(c, key);
+	c->n += !t->key;
+	*t = (struct task){ .key = key, .class = class };
+	return 0;
+}
+
+/* Puts down what ran since the last time. */
+static void settle(struct contexts *c, unsigned index)
+{
+	struct cpu *cpu = &c->cpus[index];
+	uint64_t user = *slots_cell(c->slots, SLOT_USER, index);
+	uint64_t all = *slots_cell(c->slots, SLOT_KERNEL, index) + user;
+
+	if (cpu->depth)
+		cpu->sums.instructions[cpu->stack[cpu->depth - 1]] += all - cpu->mark;
+	else
+		cpu->pending += all - cpu->mark;
+	cpu->user |= user != cpu->user_mark;
+	cpu->mark = all;
+	cpu->user_mark = user;
+}
+
+static void settle_task(struct contexts *c, unsigned index)
+{
+	struct cpu *cpu = &c->cpus[index];
+
+	settle(c, index);
+	if (cpu->user)
+		cpu->class = CONTEXT_TASK;
+	cpu->sums.instructions[cpu->class] += cpu->pending;
+	cpu->pending = 0;
+}
+
+static void push(struct contexts *c, unsigned index, enum context what)
+{
+	struct cpu *cpu = &c->cpus[index];
+
+	settle(c, index);
+	if (cpu->depth < DEPTH)
+		cpu->stack[cpu->depth++] = what;
+}
+
+static void pop(struct contexts *c, unsigned index, enum context what)
+{
+	struct cpu *cpu = &c->cpus[index];
+
+	if (!cpu->depth || cpu->stack[cpu->depth - 1] != what)
+		return;
+	settle(c, index);
+	cpu->depth--;
+}
+
+static void learn(struct contexts *c, unsigned index, enum context class)
+{
+	if (c->cpus[index].depth)
+		return;
+	settle(c, index);
+	c->cpus[index].class = class;
+	c->cpus[index].user = false;
+}
+
+void context_happens(struct contexts *c, unsigned cpu, enum context_event event)
+{
+	switch (event) {
+	case CONTEXT_HARDIRQ_ENTER:
+		push(c, cpu, CONTEXT_HARDIRQ);
+		c->cpus[cpu].sums.interrupts++;
+		break;
+	case CONTEXT_HARDIRQ_EXIT:
+		pop(c, cpu, CONTEXT_HARDIRQ);
+		break;
+	case CONTEXT_SOFTIRQ_ENTER:
+		push(c, cpu, CONTEXT_SOFTIRQ);
+		break;
+	case CONTEXT_SOFTIRQ_EXIT:
+		pop(c, cpu, CONTEXT_SOFTIRQ);
+		break;
+	case CONTEXT_IS_IDLE:
+		learn(c, cpu, CONTEXT_IDLE);
+		break;
+	case CONTEXT_IS_KWORKER:
+		learn(c, cpu, CONTEXT_KWORKER);
+		break;
+	case CONTEXT_IS_RCU:
+		learn(c, cpu, CONTEXT_SOFTIRQ);
+		break;
+	case CONTEXT_NO_EVENT:
+	case CONTEXT_SWITCH:
+		break;
+	}
+}
+
+int context_switch(struct contexts *c, unsigned index, uint64_t key)
+{
+	struct cpu *cpu = &c->cpus[index];
+	int r;
+
+	settle_task(c, index);
+	r = set_class(c, cpu->key, cpu->class);
+	cpu->sums.switches++;
+	cpu->key = key;
+	cpu->class = c->room ? find_task(c, key)->class : CONTEXT_TASK;
+	cpu->user = false;
+	/* Interrupts do not switch tasks: whatever is left of them was missed. */
+	cpu->depth = 0;
+	return r;
+}
+
+void contexts_open(struct contexts *c)
+{
+	unsigned i;
+
+	for (i = 0; i < c->slots->cpus; i++) {
+		settle_task(c, i);
+		c->cpus[i].sums = (struct context_sums){ 0 };
+	}
+}
+
+void contexts_close(struct contexts *c, struct context_sums *ret)
+{
+	unsigned i, k;
+
+	*ret = (struct context_sums){ 0 };
+	for (i = 0; i < c->slots->cpus; i++) {
+		const struct context_sums *s = &c->cpus[i].sums;
+
+		settle_task(c, i);
+		for (k = 0; k < CONTEXTS; k++)
+			ret->instructions[k] += s->instructions[k];
+		ret->interrupts += s->interrupts;
+		ret->switches += s->switches;
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exact mode's perturbations, in the guest: harmless things that move where a tick, a slab refill
+ * or a cache line falls. A difference between kernels that is smaller than theirs is none.
+ */
+#ifndef KDELTA_RUNNER_PERTURB_H
+#define KDELTA_RUNNER_PERTURB_H
+
+#include "model/plan.h"
+#include "runner/internal.h"
+
+/* In the leader, before setup: allocations made and given back, then idleness. */
+int perturb_apply(struct run *run, const struct plan_perturb *p);
+/* Between fork and exec of the leader: more environment. */
+void perturb_environment(const struct plan_perturb *p);
+
+#endif

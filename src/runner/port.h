@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The guest's ports to QEMU in exact mode: records out, "stop me here", the run's plan in.
+ *
+ * Each is used by a child that asks for the ports (ioperm(2)), does it and exits: a task that has
+ * ports pays for them in its own system calls. Where the kernel has no ioperm
+ * (CONFIG_X86_IOPL_IOPERM) /dev/port serves. Sources: QEMU's docs/specs/fw_cfg.rst and
+ * docs/specs/pvpanic.rst; ioperm(2), mem(4).
+ */
+#ifndef KDELTA_RUNNER_PORT_H
+#define KDELTA_RUNNER_PORT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* What is in the file `fd`, from its beginning; then it is empty. */
+int port_flush(int fd, struct error *e);
+/* QEMU stops the machine here; returns when it goes on, perhaps in another QEMU. */
+int port_stop(struct error *e);
+/* The fw_cfg file EXACT_FW_CFG, without the spaces at its end. Caller frees. -ENOENT: not there. */
+int port_read_plan(char **ret_text, size_t *ret_len, struct error *e);
+
+#endif
