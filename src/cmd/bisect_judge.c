@@ -26,8 +26,7 @@ struct reference {
 	const char *typed;
 	bool is_label;
 	double value;
-	char *label; /* without ~N */
-	char experiment[ID_UUID_SIZE];
+	char *label; /* LABEL or LABEL~N: the one that has results */
 };
 
 /* Out of memory ends a process anywhere, with a code that git would take for "bad". */
@@ -55,15 +54,17 @@ static bool has_results(const struct bisect *b, const struct dataset *d)
 	return false;
 }
 
-/* Is it there, and has it what is asked for? 1: yes, 0: it has not. */
-static int try_label(struct bisect *b, const char *typed, struct reference *ref, struct error *e)
+/*
+ * Is it there, and has it what is asked for, in this experiment (NULL: any)? 1: yes, 0: it has not.
+ */
+static int try_label(struct bisect *b, const char *label, const char *experiment, struct error *e)
 {
-	struct store_selection sel = { NULL, 0, &typed, 1 };
+	struct store_selection sel = { NULL, 0, &label, 1 };
 	struct dataset d = DATASET_INIT;
 	int r = store_dataset(b->store, &sel, &d, e);
 
-	if (!r && d.n_experiments && has_results(b, &d)) {
-		snprintf(ref->experiment, sizeof(ref->experiment), "%s", d.experiments[0].id);
+	if (!r && d.n_experiments && has_results(b, &d) &&
+	    (!experiment || str_eq(d.experiments[0].id, experiment))) {
 		/* The batches that it was measured in are those of what is compared with it. */
 		campaign_exact_know_all(&b->xo.x, &d);
 		r = 1;
@@ -72,27 +73,34 @@ static int try_label(struct bisect *b, const char *typed, struct reference *ref,
 	return r;
 }
 
-static int find_label(struct bisect *b, struct reference *ref, struct error *e)
+/*
+ * The experiments of a label from the latest on: *ret is LABEL, or LABEL~N where an older one is
+ * the first to have it. As try_label(). The caller frees.
+ */
+static int seek_label(struct bisect *b, const char *label, const char *experiment, char **ret,
+		      struct error *e)
 {
 	struct error none = ERROR_INIT;
-	const char *tilde = strrchr(ref->typed, '~');
-	bool older = tilde && tilde[1] && !tilde[1 + strspn(tilde + 1, "0123456789")];
-	struct str what = STR_INIT;
-	int r = try_label(b, ref->typed, ref, e);
+	int r = try_label(b, label, experiment, e);
 	unsigned i;
 
-	ref->label = older ? mem_strndup(ref->typed, (size_t)(tilde - ref->typed))
-			   : mem_strdup(ref->typed);
-	/* Its latest experiment may be one of another kind. */
-	for (i = 1; !r && !older && i < TRIES; i++) {
-		CLEANUP_FREE char *before = mem_printf("%s~%u", ref->typed, i);
-
-		r = try_label(b, before, ref, &none);
-		if (r < 0) {
-			r = 0;
-			break;
-		}
+	*ret = mem_strdup(label);
+	for (i = 1; !r && i < TRIES; i++) {
+		free(*ret);
+		*ret = mem_printf("%s~%u", label, i);
+		r = try_label(b, *ret, experiment, &none);
+		/* There are no more, or LABEL was one with ~N. */
+		if (r < 0)
+			return 0;
 	}
+	return r;
+}
+
+static int find_label(struct bisect *b, struct reference *ref, struct error *e)
+{
+	struct str what = STR_INIT;
+	int r = seek_label(b, ref->typed, NULL, &ref->label, e);
+
 	if (r)
 		return r < 0 ? r : 0;
 	bisect_metric_text(b, &what);
@@ -206,7 +214,8 @@ static void say(const struct bisect *b, const struct reference *ref, const struc
 static int word_of(struct bisect *b, const struct reference *ref, const struct bisect_kernel *k,
 		   int *ret_code, struct error *e)
 {
-	const char *experiments[] = { b->experiment, ref->experiment };
+	CLEANUP_FREE char *label = NULL;
+	const char *id = b->experiment;
 	struct bisect_result result;
 	struct bisect_judged judged;
 	struct str out = STR_INIT;
@@ -215,13 +224,16 @@ static int word_of(struct bisect *b, const struct reference *ref, const struct b
 	*ret_code = JUDGE_NEITHER;
 	if (!r && !result.ok)
 		str_printf(&out, "undecided: %s: %s\n", k->shown, result.why);
+	if (!r && result.ok && ref->is_label) {
+		/* Each from its own experiment, though both may know both labels. */
+		r = seek_label(b, k->label, b->experiment, &label, e);
+		r = r < 0 ? r : bisect_judge(b, NULL, 0, ref->label, 0, label, &judged, e);
+	} else if (!r && result.ok) {
+		r = bisect_judge(b, &id, 1, NULL, ref->value, k->label, &judged, e);
+	}
 	if (!r && result.ok) {
-		r = bisect_judge(b, experiments, ref->is_label ? 2 : 1,
-				 ref->is_label ? ref->label : NULL, ref->value, k->label, &judged,
-				 e);
-		if (!r)
-			say(b, ref, k, &judged, &out);
-		if (!r && judged.word != BISECT_SKIP)
+		say(b, ref, k, &judged, &out);
+		if (judged.word != BISECT_SKIP)
 			*ret_code = judged.word == BISECT_GOOD ? JUDGE_GOOD : JUDGE_BAD;
 	}
 	if (!r && cmd_print(&out, CMD_OK) != CMD_OK)
@@ -266,8 +278,7 @@ static int dry_run(const struct bisect *b, const struct reference *ref, const ch
 int bisect_judge_main(int argc, char **argv)
 {
 	static const struct option_doc doc = {
-		.usage = "kdelta bisect judge --exact -w SPEC --good LABEL|VALUE [OPTION]... "
-			 "[KERNEL]",
+		.usage = "kdelta bisect judge --exact -w SPEC --good LABEL|VALUE [KERNEL]",
 		.summary = "Says whether one kernel is as a good one, for git bisect run.",
 		.description =
 			"KERNEL is by default git:HEAD, the commit that is checked out in this folder,\n"

@@ -10,7 +10,6 @@
 #include "cmd/bisect.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "cmd/report.h"
 
 /* What was seen of a node. */
 struct seen {
@@ -141,6 +140,7 @@ static int see_ends(struct search *x, bool *ret_over, int *ret_code, struct erro
 	if (r < 0)
 		return r;
 	bad->word = bad->judged.word;
+	policy->see(x->policy, &(struct bisect_seen){ bad->node, bad->word });
 	tell(x, bad, step.left - 1, bad->word == BISECT_BAD ? "the bad end" : "the other end");
 	if (bad->word == BISECT_BAD) {
 		*ret_over = false;
@@ -275,13 +275,42 @@ static void tell_count(const struct search *x, struct str *out)
 		str_printf(out, ", %u skipped.\n", x->skipped);
 }
 
+/* What `kdelta profile GOOD BAD` prints. */
+static int profile(const struct search *x, const struct seen *good, const struct seen *bad,
+		   int code)
+{
+	const struct bisect *b = x->b;
+	struct words argv = { NULL, 0, 0 };
+	const char *const words[] = { "profile",
+				      "-e",
+				      b->name,
+				      str_starts(b->metric, "total") ? "--total" : NULL,
+				      b->m.store_path ? "--store" : NULL,
+				      b->m.store_path,
+				      "--",
+				      good->kernel.label,
+				      bad->kernel.label };
+	size_t i;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!words[i])
+			continue;
+		argv.items = mem_grow(argv.items, argv.n + 1, &argv.cap, sizeof(*argv.items));
+		argv.items[argv.n++] = mem_strdup(words[i]);
+		argv.items[argv.n] = NULL;
+	}
+	r = cmd_profile((int)argv.n, argv.items);
+	words_done(&argv);
+	return r ? CMD_PARTIAL : code;
+}
+
 static int found(struct search *x, unsigned node, struct error *e)
 {
-	struct report_options ro = REPORT_OPTIONS_INIT;
-	struct seen *bad = find(x, node), *good;
+	struct seen *bad, *good;
 	struct str out = STR_INIT;
 	struct bisect_judged step;
-	char diff[40];
+	char number[40], diff[42];
 	int r = last_good(x, node, &good, e), code;
 
 	bad = find(x, node); /* the list may have moved */
@@ -296,25 +325,29 @@ static int found(struct search *x, unsigned node, struct error *e)
 	str_add(&out, ", moved here:\n");
 	line_of(good, "last good", &out);
 	line_of(bad, "first bad", &out);
-	bisect_number(step.diff, diff);
-	str_printf(&out, "  %-10s %s%9s  %s\n", "", step.diff > 0 ? "+" : " ", diff,
-		   verdict_name(step.verdict));
+	bisect_number(step.diff, number);
+	snprintf(diff, sizeof(diff), "%s%s", step.diff > 0 ? "+" : "", number);
+	str_printf(&out, "  %-10s %10s  %s\n", "", diff, verdict_name(step.verdict));
 	if (good->word != BISECT_GOOD)
-		str_printf(&out,
-			   "The one before, taken for good, is not: the metric moves to and fro "
-			   "here, and this\nis one of its moves.\n");
+		str_add(&out,
+			"The one before, taken for good, is not: the metric moves to and fro here, and "
+			"this\nis one of its moves.\n");
 	tell_count(x, &out);
 	str_add_c(&out, '\n');
 	code = cmd_print(&out, CMD_OK);
-	{
-		const char *id = x->b->experiment;
-		const char *labels[] = { good->kernel.label, bad->kernel.label };
-		struct store_selection sel = { &id, 1, labels, 2 };
-
-		code = report_print(x->b->store, &sel, &ro, NULL, code);
+	code = profile(x, good, bad, code);
+	str_printf(&out, "\nWhat else differs: kdelta compare -e ");
+	cmd_quote(&out, x->b->name);
+	str_add_c(&out, ' ');
+	cmd_quote(&out, good->kernel.label);
+	str_add_c(&out, ' ');
+	cmd_quote(&out, bad->kernel.label);
+	if (x->b->m.store_path) {
+		str_add(&out, " --store ");
+		cmd_quote(&out, x->b->m.store_path);
 	}
-	report_options_done(&ro);
-	return code;
+	str_printf(&out, "\nReproduce: %s\n", x->s->command);
+	return cmd_print(&out, code);
 }
 
 static int ambiguous(struct search *x, const struct bisect_step *step, struct error *e)

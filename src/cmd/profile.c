@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "compare/compare.h"
 #include "render/profile.h"
 #include "symbol/symbol.h"
 
 struct options {
 	struct option_list experiments, workloads;
 	uint64_t min, top;
-	bool all, total, no_fold, classic;
+	bool all, total, no_fold, classic, most;
 	const char *callers, *format;
 };
 
@@ -20,6 +22,7 @@ struct work {
 	const struct options *o;
 	const struct dataset *d;
 	struct profile_points points;
+	struct comparison compared; /* for its regimes; empty where it cannot be */
 	struct arena arena;
 	struct profile_table *tables;
 	size_t n, cap, n_missing;
@@ -76,6 +79,29 @@ static const struct profile *one(struct work *w, const struct profile_point *t, 
 	return NULL;
 }
 
+/* The point's metric, as it was compared: kernels have the dataset's places there. */
+static const struct compare_value *value_of(const struct work *w, const struct profile_point *t,
+					    unsigned kernel)
+{
+	const char *metric = w->o->total ? "total" : "instructions";
+	size_t i;
+
+	for (i = 0; i < w->compared.n_rows; i++) {
+		const struct compare_row *r = &w->compared.rows[i];
+
+		if (!strcmp(r->workload, t->workload) && str_eq(r->params, t->params) &&
+		    r->workload_version == t->workload_version && str_eq(r->context, t->context) &&
+		    !strcmp(r->class, EXACT_CLASS) && !strcmp(r->metric.name, metric))
+			return &r->values[kernel];
+	}
+	return NULL;
+}
+
+static bool has_regimes(const struct compare_value *v)
+{
+	return v && v->exact && v->exact->modes > 1;
+}
+
 static void add_table(struct work *w, const struct profile_point *t, unsigned base, long new)
 {
 	struct profile_options o = {
@@ -92,9 +118,12 @@ static void add_table(struct work *w, const struct profile_point *t, unsigned ba
 	w->tables = arena_grow(&w->arena, w->tables, w->n, &w->cap, sizeof(*n));
 	n = &w->tables[w->n++];
 	*n = (struct profile_table){ .point = t, .base = &w->d->kernels[base] };
+	n->base_value = value_of(w, t, base);
 	a = one(w, t, base, &o, &n->missing);
 	if (new >= 0) {
 		n->new = &w->d->kernels[new];
+		n->new_value = value_of(w, t, (unsigned)new);
+		o.no_marks |= has_regimes(n->base_value) || has_regimes(n->new_value);
 		if (a)
 			b = one(w, t, (unsigned)new, &o, &n->missing);
 	}
@@ -119,6 +148,28 @@ static void make_tables(struct work *w)
 		for (b = n > 1 ? a + 1 : 0; b < n; b++)
 			for (i = 0; i < w->points.n; i++)
 				add_table(w, &w->points.list[i], (unsigned)a, n > 1 ? (long)b : -1);
+}
+
+/* Of the total, as a share; -1: it cannot be shown. */
+static double moved(const struct profile_table *t)
+{
+	if (!t->diff || !(t->diff->base->total.instructions > 0))
+		return -1;
+	return fabs(t->diff->total.diff) / t->diff->base->total.instructions;
+}
+
+/* The one table whose total moved most; of equal ones the first. */
+static void keep_most(struct work *w)
+{
+	size_t most = 0, i;
+
+	for (i = 1; i < w->n; i++)
+		if (moved(&w->tables[i]) > moved(&w->tables[most]))
+			most = i;
+	if (w->n)
+		w->tables[0] = w->tables[most];
+	w->n = w->n ? 1 : 0;
+	w->n_missing = w->n && w->tables[0].missing;
 }
 
 static int unknown_symbol(const struct work *w, const char *name, struct error *e)
@@ -186,6 +237,10 @@ static int print(struct work *w, struct error *e)
 	int r = 0;
 
 	make_tables(w);
+	if (o->most && w->d->n_kernels < 2)
+		return error_set(e, EINVAL, "--most: of two kernels or more: name another one");
+	if (o->most)
+		keep_most(w);
 	if (!strcmp(o->format, "folded") && w->d->n_kernels > 2)
 		return error_set(e, EINVAL, "folded lines hold one kernel or two: name them");
 	if (o->callers) {
@@ -209,7 +264,9 @@ static int print(struct work *w, struct error *e)
 
 static int profile(struct store *s, const struct store_selection *sel, const struct options *o)
 {
+	static const char *const metrics[] = { "instructions", "total", NULL };
 	CLEANUP_FREE const char **specs = NULL;
+	struct compare_options co = COMPARE_OPTIONS_INIT;
 	struct dataset d = DATASET_INIT;
 	struct work w = { .o = o, .d = &d, .arena = ARENA_INIT };
 	struct error err = ERROR_INIT;
@@ -223,7 +280,12 @@ static int profile(struct store *s, const struct store_selection *sel, const str
 	    profile_points_make(&d, specs, &w.points, &err) < 0) {
 		code = cmd_bad(&err);
 	} else {
+		co.metrics = metrics;
+		co.workloads = specs;
+		/* What it cannot compare has no regimes to tell of. */
+		compare_make(&d, &co, &w.compared, NULL);
 		code = print(&w, &err);
+		compare_done(&w.compared);
 		if (code < 0)
 			code = cmd_bad(&err);
 	}
@@ -237,9 +299,7 @@ int cmd_profile(int argc, char **argv)
 {
 	static const struct option_doc doc = {
 		.usage = "kdelta profile [OPTION]... [A [B...]]",
-		.summary =
-			"Shows in which functions the instructions of exact results are, and what "
-			"differs.",
+		.summary = "Shows exact results by function, and what differs between two kernels.",
 		.description =
 			"Of two kernels: by function, instructions and calls per operation of both, from\n"
 			"the most added to the most saved, and whether it is called more often or takes\n"
@@ -250,7 +310,7 @@ int cmd_profile(int argc, char **argv)
 			"Differences are real (more, fewer) where no perturbation of one kernel reaches\n"
 			"into the range of the other; what is within perturbation is summed up.",
 		.examples =
-			"  kdelta vm --exact -w getppid,pipe debian:6.1.0-47-cloud-amd64 \\\n"
+			"  kdelta vm --exact -w pipe debian:6.1.0-47-cloud-amd64 \\\n"
 			"    debian:6.1.0-57-cloud-amd64\n"
 			"  kdelta profile\n"
 			"  kdelta profile old new -w pipe --min 2\n"
@@ -270,6 +330,8 @@ int cmd_profile(int argc, char **argv)
 		  "is said" },
 		{ 0, "top", OPTION_UINT, &o.top, "N", NULL, 1, UINT32_MAX,
 		  "the N largest only; the rest is summed up" },
+		{ 0, "most", OPTION_FLAG, &o.most, NULL, NULL, 0, 0,
+		  "only the workload whose sum differs most, as a\nshare of it" },
 		{ 0, "all", OPTION_FLAG, &o.all, NULL, NULL, 0, 0,
 		  "also what is the same or within perturbation" },
 		{ 0, "total", OPTION_FLAG, &o.total, NULL, NULL, 0, 0,

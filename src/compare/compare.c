@@ -123,6 +123,17 @@ static void order_boots(struct compare_work *w)
 	}
 }
 
+static bool is_exact(const struct dataset *d, unsigned experiment)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_invocations; i++)
+		if (d->boots[d->invocations[i].boot].experiment == experiment &&
+		    str_eq(d->invocations[i].class, EXACT_CLASS))
+			return true;
+	return false;
+}
+
 static void copy_experiments(struct compare_work *w)
 {
 	const struct dataset *d = w->d;
@@ -146,6 +157,7 @@ static void copy_experiments(struct compare_work *w)
 		n->seed = x->seed;
 		n->created_ns = x->created_ns;
 		n->blocks = x->blocks;
+		n->exact = is_exact(d, (unsigned)i);
 		c->n_experiments++;
 	}
 }

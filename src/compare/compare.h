@@ -91,6 +91,7 @@ struct compare_experiment {
 	const char *id, *name, *subject, *reproduce;
 	uint64_t seed, created_ns;
 	unsigned blocks;
+	bool exact; /* of counts: the seed is the perturbations' */
 };
 
 /* In the order in which they are to be shown. */

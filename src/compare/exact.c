@@ -138,6 +138,23 @@ static unsigned count_boots(const struct compare_work *w, size_t row, unsigned k
 	return n;
 }
 
+/* Windows and profiles are of an invocation: where it has several parts they are of no one row. */
+static bool has_parts(const struct compare_work *w, size_t row)
+{
+	const struct ds_series *s = w->series[row];
+	size_t i;
+
+	for (i = 0; i < w->d->n_series; i++) {
+		const struct ds_series *o = &w->d->series[i];
+
+		if (!str_eq(o->part, s->part) && str_eq(o->workload, s->workload) &&
+		    str_eq(o->params, s->params) && str_eq(o->class, s->class) &&
+		    str_eq(o->context, s->context) && o->workload_version == s->workload_version)
+			return true;
+	}
+	return false;
+}
+
 static void reduce_kernel(struct compare_work *w, size_t row, unsigned kernel)
 {
 	struct arena *a = &w->c->arena;
@@ -174,7 +191,8 @@ static void reduce_kernel(struct compare_work *w, size_t row, unsigned kernel)
 	/* In the order of their size: equal sets have equal means, to the last digit. */
 	qsort(sorted, runs->n, sizeof(*sorted), double_cmp);
 	v->mean = sorted[0] < sorted[runs->n - 1] ? mean_of(sorted, runs->n) : sorted[0];
-	x->modes = compare_regimes(a, windows, runs->n, &x->mode);
+	if (!has_parts(w, row))
+		x->modes = compare_regimes(a, windows, runs->n, &x->mode);
 }
 
 void compare_exact_reduce(struct compare_work *w, size_t row)
@@ -254,7 +272,7 @@ static void add_top(struct compare_work *w, size_t row, struct compare_pair *p)
 	unsigned n, i, real = 0;
 	size_t count[2] = { 0, 0 }, k;
 
-	if (place != EXACT_INSTRUCTIONS && place != EXACT_TOTAL)
+	if ((place != EXACT_INSTRUCTIONS && place != EXACT_TOTAL) || has_parts(w, row))
 		return;
 	for (i = 0; i < 2; i++) {
 		list[i] = arena_array(&scratch, sides[i]->n + 1, sizeof(*list[i]));
@@ -297,6 +315,7 @@ static void judge_pair(struct compare_work *w, size_t row, struct compare_pair *
 	bool same = is_same(&w->runs[row][p->base], &w->runs[row][p->new]);
 	/* A set that is the same says so, however few there are and whatever they consist of. */
 	unsigned spared = COMPARE_BIT(COMPARE_FEW) | COMPARE_BIT(COMPARE_REGIMES);
+	unsigned explained = COMPARE_BIT(COMPARE_FEW) | COMPARE_BIT(COMPARE_FAILED);
 	enum verdict word = word_of(a, b, same);
 
 	p->exact = !(a->lo < a->hi) && !(b->lo < b->hi);
@@ -307,7 +326,8 @@ static void judge_pair(struct compare_work *w, size_t row, struct compare_pair *
 		p->blocked &= ~spared;
 	if (r->judged && !p->blocked)
 		p->verdict = word;
-	if (word == VERDICT_MORE || word == VERDICT_FEWER)
+	/* Not of what is no one number, nor where QEMU's slices decide. */
+	if ((word == VERDICT_MORE || word == VERDICT_FEWER) && !(p->blocked & ~explained))
 		add_top(w, row, p);
 	w->c->flags |= p->flags;
 	if (!r->judged)

@@ -161,8 +161,10 @@ static const char *explain_missing(const struct compare_work *w, const struct co
 		return arena_printf(&w->c->arena, "skipped: %s", skip->reason);
 	if (was_refused(w, r, kernel))
 		return "refused: hardly longer than reading the clock takes";
-	if (r->exact && compare_exact_is_typical(&r->metric) && was_measured(w, r, kernel))
-		return "no batch is without an interrupt";
+	if (r->exact && was_measured(w, r, kernel))
+		return compare_exact_is_typical(&r->metric)
+			       ? "no batch is without an interrupt"
+			       : "its kernel's symbols tell no contexts apart";
 	if (!c->kernels[kernel].boots && c->kernels[kernel].failed)
 		return "all its boots failed";
 	return "not measured";

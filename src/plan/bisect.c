@@ -241,13 +241,20 @@ static unsigned log2_up(unsigned n)
 static void halving_next(void *search, struct bisect_step *ret)
 {
 	struct halving *s = search;
+	unsigned char *end = &s->word[s->h->n - 1];
 	unsigned n = find_suspects(s);
 
 	*ret = (struct bisect_step){ .what = BISECT_NOTHING, .suspects = s->suspects };
-	if (!n && !s->word[s->h->n - 1]) {
+	if (!n && !*end) {
+		/* What it will be if it is bad, as it should. */
+		*end = BISECT_BAD;
+		n = find_suspects(s);
+		*end = 0;
 		ret->what = BISECT_MEASURE;
 		ret->node = s->h->n - 1;
-		ret->left = 1 + log2_up(s->h->n);
+		ret->left = 1 + log2_up(n);
+		ret->n_suspects = n;
+		return;
 	}
 	if (!n)
 		return;

@@ -65,8 +65,7 @@ struct profile_edge {
 };
 
 struct profile {
-	struct profile_symbol
-		*symbols; /* by name, then module; those of no address and count left out */
+	struct profile_symbol *symbols; /* by name, then module; without those of no count */
 	size_t n;
 	struct profile_symbol total; /* name "total"; its calls mean nothing */
 	struct profile_edge *edges;

@@ -188,9 +188,27 @@ static void set_value(struct grid *g, const struct compare_value *v, bool decima
 	str_done(&s);
 }
 
-/* Regimes are those of the point, and stand under its first row. */
+/* Of one point: what stands below its typical row need not stand below its total, too. */
+static bool is_told(const struct compare_row *above, unsigned kernel, const struct str *top)
+{
+	const struct compare_pair *p = above ? pair_of(above, kernel) : NULL;
+	struct str s = STR_INIT;
+	bool told;
+
+	if (p)
+		cell_exact_top(p, &s);
+	told = s.len && str_eq(str_get(&s), str_get(top));
+	str_done(&s);
+	return told;
+}
+
+/*
+ * `above`: the point's first row; NULL: this is it. Regimes are those of the point, and stand
+ * there.
+ */
 static void add_row(struct grid *g, const struct comparison *c, const struct compare_row *r,
-		    const char *name, bool first, bool decimals, const struct flag_letters *l)
+		    const char *name, const struct compare_row *above, bool decimals,
+		    const struct flag_letters *l)
 {
 	struct str s = STR_INIT;
 	unsigned k;
@@ -214,12 +232,12 @@ static void add_row(struct grid *g, const struct comparison *c, const struct com
 		else if (k)
 			grid_set(g, DIFF, "-");
 		cell_exact_modes(&r->values[k], &s);
-		if (first && s.len)
+		if (!above && s.len)
 			grid_note(g, str_get(&s));
 		str_reset(&s);
 		if (p)
 			cell_exact_top(p, &s);
-		if (s.len)
+		if (s.len && !is_told(above, k, &s))
 			add_safe_note(g, &s);
 	}
 	str_done(&s);
@@ -256,14 +274,17 @@ void exact_table(const struct comparison *c, const struct render_options *o, con
 		[DIFF] = "diff",     [PERCENT] = "%",	[WORD] = "",
 	};
 	struct grid g = { .columns = COLUMNS, .right = right, .note_col = KERNEL };
+	const struct compare_row *above = NULL;
 	bool decimals = has_decimals(c, t);
 	size_t i;
 
 	for (i = 0; i < t->n; i++) {
 		const struct compare_row *r = &c->rows[t->rows[i]];
-		bool first = !i || !exact_same_point(&c->rows[t->rows[i - 1]], r);
 
-		add_row(&g, c, r, name_of(&g, c, t, i, first), first, decimals, l);
+		if (above && !exact_same_point(above, r))
+			above = NULL;
+		add_row(&g, c, r, name_of(&g, c, t, i, !above), above, decimals, l);
+		above = above ? above : r;
 	}
 	grid_head(&g, heads);
 	/* Too wide: what follows from the others, then what the JSON has as well. */

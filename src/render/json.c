@@ -294,7 +294,7 @@ static json_t *experiments_json(const struct comparison *c)
 		put(j, "id", json_str(x->id));
 		put(j, "name", json_str(x->name));
 		put(j, "subject", json_str(x->subject));
-		put(j, "seed", x->blocks ? json_u64(x->seed) : json_null());
+		put(j, "seed", x->blocks || x->exact ? json_u64(x->seed) : json_null());
 		put(j, "blocks", x->blocks ? json_u64(x->blocks) : json_null());
 		put(j, "reproduce", json_str(x->reproduce));
 		json_array_append_new(list, j);

@@ -51,7 +51,7 @@ static const char *safe_name(struct sheet *g, const char *name, const char *modu
 	struct str b = STR_INIT, safe = STR_INIT;
 	const char *ret;
 
-	profile_name(name, module, &b);
+	profile_symbol_name(name, module, &b);
 	render_safe(&safe, str_get(&b));
 	ret = arena_strdup(&g->arena, str_get(&safe));
 	str_done(&b);
@@ -189,10 +189,8 @@ static void pair_row(struct sheet *g, const struct profile_delta *d, bool total)
 	snprintf(l->cell[MARK], sizeof(l->cell[MARK]), "%s", mark_word(d->mark));
 	side_cells(d->base, !total, l->cell[BASE], l->cell[BASE_CALLS]);
 	side_cells(d->new, !total, l->cell[NEW], l->cell[NEW_CALLS]);
-	l->name = safe_name(g, d->name, d->module);
-	if (total)
-		l->name = "total";
-	else
+	l->name = total ? "total" : safe_name(g, d->name, d->module);
+	if (!total)
 		l->remark = remark_of(g, d);
 }
 
@@ -233,7 +231,7 @@ static void one_row(struct sheet *g, const struct profile_symbol *s, double tota
 		profile_number(s->calls, 2, false, l->cell[BASE_CALLS]);
 	else if (!is_total)
 		snprintf(l->cell[BASE_CALLS], sizeof(l->cell[BASE_CALLS]), "-");
-	l->name = safe_name(g, s->name, s->module);
+	l->name = is_total ? "total" : safe_name(g, s->name, s->module);
 	if (s->alike > 1)
 		l->remark = arena_printf(&g->arena, "%u functions of that name", s->alike);
 }
@@ -257,6 +255,7 @@ static void one_table(const struct profile_table *t, const struct profile_rows *
 		  "Of the total, waiting for another CPU (QEMU runs the CPUs in turn: its slices "
 		  "make these, not the kernel):",
 		  width);
+	heads(&g, "instructions", "%", NULL, "calls", NULL, "symbol");
 	for (i = 0; i < rows->n_spin; i++)
 		one_row(&g, rows->spin[i]->base, total, false);
 	print_sheet(&g, width, out);
@@ -278,7 +277,7 @@ static void caller_row(struct sheet *g, const struct profile_callers *c, bool pa
 		if (c->base > 0)
 			profile_number(100 * base / c->base, 2, false, l->cell[BASE]);
 	}
-	l->name = safe_name(g, name, module);
+	l->name = name ? safe_name(g, name, module) : "total";
 }
 
 static void callers_table(const struct profile_table *t, const char *symbol, unsigned width,
@@ -304,7 +303,7 @@ static void callers_table(const struct profile_table *t, const char *symbol, uns
 	for (i = 0; i < c.n; i++)
 		caller_row(&g, &c, t->diff != NULL, c.list[i].name, c.list[i].module,
 			   c.list[i].base, c.list[i].new);
-	caller_row(&g, &c, t->diff != NULL, "total", NULL, c.base, c.new);
+	caller_row(&g, &c, t->diff != NULL, NULL, NULL, c.base, c.new);
 	if (t->diff && c.in_base != c.in_new)
 		notes_add(&n, "It runs in %s only.", c.in_new ? "B" : "A");
 	print_sheet(&g, width, out);
@@ -314,28 +313,42 @@ static void callers_table(const struct profile_table *t, const char *symbol, uns
 
 /* ---- all ---- */
 
-static void title(const struct profile_table *t, const struct profile_show *s, struct str *out)
+static size_t title_line(struct str *b, unsigned width, struct str *out)
+{
+	struct str safe = STR_INIT;
+	size_t n;
+
+	render_safe(&safe, str_get(b));
+	text_wrap(out, "", "  ", str_get(&safe), width);
+	n = str_width(str_get(&safe));
+	str_done(&safe);
+	str_done(b);
+	return width && n > width ? width : n;
+}
+
+static void title(const struct profile_report *r, const struct profile_table *t,
+		  const struct profile_show *s, struct str *out)
 {
 	const char *op = t->point->op ? t->point->op : "op";
-	struct str b = STR_INIT, safe = STR_INIT;
-	size_t n;
+	struct str b = STR_INIT;
+	size_t n, m;
 
 	profile_point_name(t->point, &b);
 	if (s->callers)
 		str_printf(&b, " - callers of %s, calls per %s", s->callers, op);
 	else
 		str_printf(&b, " - instructions per %s", op);
+	n = title_line(&b, s->width, out);
 	if (t->new)
-		str_printf(&b, " - A: %s, B: %s", t->base->label, t->new->label);
+		str_printf(&b, "A: %s, B: %s", t->base->label, t->new->label);
 	else
-		str_printf(&b, " - %s", t->base->label);
-	render_safe(&safe, str_get(&b));
-	text_wrap(out, "", "  ", str_get(&safe), s->width);
-	n = str_width(str_get(&safe));
-	str_add_pad(out, '-', s->width && n > s->width ? s->width : n);
+		str_add(&b, t->base->label);
+	m = title_line(&b, s->width, out);
+	n = n > m ? n : m;
+	profile_coverage(r, t, &b);
+	m = title_line(&b, s->width, out);
+	str_add_pad(out, '-', n > m ? n : m);
 	str_add_c(out, '\n');
-	str_done(&b);
-	str_done(&safe);
 }
 
 void render_profile_text(const struct profile_report *r, const struct profile_show *s,
@@ -351,7 +364,7 @@ void render_profile_text(const struct profile_report *r, const struct profile_sh
 
 		if (i)
 			str_add_c(out, '\n');
-		title(t, s, out);
+		title(r, t, s, out);
 		if (!t->profile && !t->diff) {
 			notes_add(&n, "Nothing to show: %s.", t->missing ? t->missing : "?");
 		} else if (s->callers) {
@@ -362,7 +375,7 @@ void render_profile_text(const struct profile_report *r, const struct profile_sh
 				pair_table(t, &rows, s->width, out);
 			else
 				one_table(t, &rows, s->width, out);
-			profile_notes(r, t, s, &rows, &n);
+			profile_notes(t, s, &rows, &n);
 		}
 		text_notes(out, NULL, &n, s->width);
 		notes_done(&n);

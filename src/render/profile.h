@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "compare/compare.h"
 #include "model/dataset.h"
 #include "profile/profile.h"
 
@@ -23,6 +24,8 @@ struct profile_table {
 	const struct profile *profile;	    /* of one kernel; NULL: a pair, or missing */
 	const struct profile_diff *diff;    /* of a pair */
 	const char *missing;		    /* why there is neither; NULL: there is */
+	/* Of the metric, where it is known: its regimes. NULL: not. */
+	const struct compare_value *base_value, *new_value;
 };
 
 struct profile_report {

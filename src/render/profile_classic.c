@@ -17,15 +17,12 @@ static void add_safe(struct str *out, const char *s)
 	render_safe(out, s);
 }
 
-/* "total" is a word of the form: a symbol of that name must not pass for it. */
 static void add_symbol(struct str *out, const char *name, const char *module)
 {
 	struct str b = STR_INIT;
 
-	profile_name(name, module, &b);
+	profile_symbol_name(name, module, &b);
 	add_safe(out, str_get(&b));
-	if (!module && !strcmp(name, "total"))
-		str_add(out, " (a symbol)");
 	str_done(&b);
 }
 
@@ -56,10 +53,7 @@ static void preface(const struct profile_report *r, const struct profile_table *
 		str_printf(&b, " and %u", t->diff->new->perturbations);
 	str_printf(&b, " perturbation%s.", !t->diff && p->perturbations == 1 ? "" : "s");
 	if (t->diff && !t->diff->judged)
-		str_add(&b,
-			t->point->cpus > 1
-				? " Several CPUs: code paths only, no difference is called real."
-				: " Too few perturbations to call a difference real.");
+		str_printf(&b, " %s", profile_unjudged_text(t));
 	snprintf(what, sizeof(what), "under %.10g", s->min);
 	add_cut(&b, &rows->under, sign, what);
 	add_cut(&b, &rows->within, sign, "within perturbation");
@@ -120,7 +114,7 @@ static void tick_row(const struct profile_symbol *s, double total, struct str *o
 
 	snprintf(ticks, sizeof(ticks), "%.0f", whole(s->instructions));
 	snprintf(percent, sizeof(percent), "%g", 100 * s->instructions / total);
-	str_printf(out, "%08llx %-8s %-11s ", (unsigned long long)s->addr, ticks, percent);
+	str_printf(out, "%016llx %-8s %-11s ", (unsigned long long)s->addr, ticks, percent);
 	add_symbol(out, s->name, s->module);
 	str_add_c(out, '\n');
 }

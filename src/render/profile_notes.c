@@ -7,6 +7,23 @@
 
 #include "base/mem.h"
 
+void profile_coverage(const struct profile_report *r, const struct profile_table *t,
+		      struct str *out)
+{
+	const struct profile *a = t->diff ? t->diff->base : t->profile;
+	const struct profile *b = t->diff ? t->diff->new : NULL;
+
+	str_add(out, profile_windows_text(r->windows));
+	if (b)
+		str_printf(out, "; %u and %u perturbations, %llu and %llu windows",
+			   a->perturbations, b->perturbations, (unsigned long long)a->windows,
+			   (unsigned long long)b->windows);
+	else if (a)
+		str_printf(out, "; %u perturbation%s, %llu window%s", a->perturbations,
+			   a->perturbations == 1 ? "" : "s", (unsigned long long)a->windows,
+			   a->windows == 1 ? "" : "s");
+}
+
 static void cut_note(struct notes *n, const struct profile_cut *c, bool sign, const char *what)
 {
 	char sum[24];
@@ -61,8 +78,8 @@ static void address_note(const char *who, const struct profile *p, struct notes 
 	if (!p->n_address)
 		return;
 	profile_number(p->by_address, 1, false, v);
-	notes_add(n, "%s%sNo symbol: %u address%s, %s instructions.", who, *who ? ": " : "",
-		  p->n_address, p->n_address == 1 ? "" : "es", v);
+	notes_add(n, "%s%s%u piece%s of code without a symbol: %s instructions.", who,
+		  *who ? ": " : "", p->n_address, p->n_address == 1 ? "" : "s", v);
 }
 
 static void left_out_note(const char *who, const struct profile *p, struct notes *n)
@@ -72,54 +89,51 @@ static void left_out_note(const char *who, const struct profile *p, struct notes
 			  *who ? ": " : "", p->left_out, p->left_out == 1 ? "" : "s");
 }
 
-static void coverage(const struct profile_report *r, const struct profile *a,
-		     const struct profile *b, struct notes *n)
+static bool has_regimes(const struct compare_value *v)
 {
-	struct str s = STR_INIT;
-
-	str_printf(&s, "Covers %s; ", profile_windows_text(r->windows));
-	if (b)
-		str_printf(&s, "%u and %u perturbations, %llu and %llu windows.", a->perturbations,
-			   b->perturbations, (unsigned long long)a->windows,
-			   (unsigned long long)b->windows);
-	else
-		str_printf(&s, "%u perturbation%s, %llu window%s.", a->perturbations,
-			   a->perturbations == 1 ? "" : "s", (unsigned long long)a->windows,
-			   a->windows == 1 ? "" : "s");
-	notes_take(n, &s);
+	return v && v->exact && v->exact->modes > 1;
 }
 
-static void judged_note(const struct profile_table *t, struct notes *n)
+const char *profile_unjudged_text(const struct profile_table *t)
 {
-	const struct profile_diff *d = t->diff;
-
-	if (d->judged)
-		return;
 	if (t->point->cpus > 1)
-		notes_add(n, "%u CPUs: code paths only, no difference is called real.",
-			  t->point->cpus);
-	else
-		notes_add(n, "Fewer than %u perturbations a kernel: no difference is called real.",
-			  EXACT_PERTURB_MIN);
+		return "Several CPUs: code paths only, no difference is called real.";
+	if (has_regimes(t->base_value) || has_regimes(t->new_value))
+		return "Regimes: no difference is called real.";
+	return "Too few perturbations (8 a kernel are enough): no difference is called real.";
 }
 
-void profile_notes(const struct profile_report *r, const struct profile_table *t,
-		   const struct profile_show *s, const struct profile_rows *rows, struct notes *n)
+static void regimes_note(const char *who, const struct compare_value *v, struct notes *n)
+{
+	struct str b = STR_INIT;
+
+	if (!has_regimes(v))
+		return;
+	cell_exact_modes(v, &b);
+	notes_add(n, "%s%s%s: the profile is their mean.", who, *who ? " has " : "", str_get(&b));
+	str_done(&b);
+}
+
+void profile_notes(const struct profile_table *t, const struct profile_show *s,
+		   const struct profile_rows *rows, struct notes *n)
 {
 	const struct profile_diff *d = t->diff;
 
 	cut_notes(t, s, rows, n);
 	if (!d) {
-		coverage(r, t->profile, NULL, n);
+		regimes_note("", t->base_value, n);
 		left_out_note("", t->profile, n);
 		address_note("", t->profile, n);
 		return;
 	}
 	rename_notes(d, n);
-	coverage(r, d->base, d->new, n);
+	regimes_note("A", t->base_value, n);
+	regimes_note("B", t->new_value, n);
+
 	left_out_note("A", d->base, n);
 	left_out_note("B", d->new, n);
-	judged_note(t, n);
+	if (!d->judged)
+		notes_add(n, "%s", profile_unjudged_text(t));
 	address_note("A", d->base, n);
 	address_note("B", d->new, n);
 	if (d->unranked)

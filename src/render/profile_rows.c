@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "render/profile.h"
+#include "render/profile_notes.h"
 
 void profile_point_name(const struct profile_point *p, struct str *out)
 {
@@ -23,6 +23,13 @@ void profile_name(const char *name, const char *module, struct str *out)
 	str_add(out, name);
 	if (module)
 		str_printf(out, " [%s]", module);
+}
+
+void profile_symbol_name(const char *name, const char *module, struct str *out)
+{
+	profile_name(name, module, out);
+	if (!module && !strcmp(name, "total"))
+		str_add(out, " (a symbol)");
 }
 
 /* ---- rows ---- */

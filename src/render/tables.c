@@ -257,7 +257,9 @@ static const char *make_title(struct arena *a, const struct comparison *c, const
 		add_exact_title(c, t, &b);
 	else
 		add_measure_title(r, t, common, &b);
-	if (several(c, true) || several(c, false))
+	if (t->exact && several(c, false))
+		str_printf(&b, " (context %u)", r->context_number);
+	else if (several(c, true) || several(c, false))
 		str_printf(&b, " (%s, context %u)", r->class, r->context_number);
 	render_safe(&safe, str_get(&b));
 	ret = arena_strdup(a, str_get(&safe));

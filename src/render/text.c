@@ -219,7 +219,9 @@ static void add_seed(const struct compare_experiment *x, struct notes *ret)
 	const char *name = x->name ? x->name : x->id ? x->id : "?";
 	CLEANUP_FREE char *order = NULL;
 
-	if (x->blocks)
+	if (x->exact)
+		order = mem_printf("perturbation seed %llu", (unsigned long long)x->seed);
+	else if (x->blocks)
 		order = mem_printf("%u block%s, order seed %llu", x->blocks,
 				   x->blocks == 1 ? "" : "s", (unsigned long long)x->seed);
 	notes_add(ret, "Experiment %s: %s%s%s.", name, order ? order : "boots as they happened",

@@ -24,6 +24,7 @@ struct candidate {
 	size_t folded_len, core_len;
 	struct word words[WORDS_MAX]; /* of the core */
 	size_t n_words, letters;
+	bool cold; /* a part that is hardly ever run pairs with such a part only */
 	bool paired;
 };
 
@@ -67,6 +68,7 @@ static struct candidate *prepare(const struct rename_symbol *list, size_t n)
 
 		c->sym = &list[i];
 		c->folded_len = symbol_fold_len(list[i].name);
+		c->cold = strstr(list[i].name + c->folded_len, ".cold");
 		c->core = list[i].name;
 		c->core_len = c->folded_len;
 		while (c->core_len && *c->core == '_') {
@@ -152,7 +154,8 @@ static size_t best(const struct rule *rule, const struct candidate *c, const str
 	size_t found = n;
 
 	for (size_t i = 0; i < n; i++) {
-		double fit = list[i].paired ? 0 : rule->fit(c, &list[i]);
+		bool open = !list[i].paired && list[i].cold == c->cold;
+		double fit = open ? rule->fit(c, &list[i]) : 0;
 
 		if (fit > 0 && fit >= most) {
 			found = fit > most ? i : n;

@@ -104,8 +104,7 @@ static unsigned rank(const struct symbol *sym)
 	unsigned type = sym->type == 'T' ? 0 : sym->type == 't' ? 1 : 2;
 	size_t underscores = strspn(sym->name, "_");
 
-	/* A system call without arguments is one function for both: guests call it as 64-bit ones.
-	 */
+	/* A system call without arguments is one function for 32 and 64 bit; ours are 64 bit. */
 	return (is_label(sym->name) ? 1000u : 0) + type * 100u +
 	       (strstr(sym->name, "__ia32_") ? 50u : 0) +
 	       (underscores < 49 ? (unsigned)underscores : 49u);

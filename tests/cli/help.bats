@@ -21,6 +21,10 @@ help_of()
 @test "kdelta vm --help" { help_of vm kdelta vm; }
 @test "kdelta run --help" { help_of run kdelta run; }
 @test "kdelta compare --help" { help_of compare kdelta compare; }
+@test "kdelta profile --help" { help_of profile kdelta profile; }
+@test "kdelta bisect --help" { help_of bisect kdelta bisect; }
+@test "kdelta bisect git --help" { help_of bisect-git kdelta bisect git; }
+@test "kdelta bisect judge --help" { help_of bisect-judge kdelta bisect judge; }
 @test "kdelta list --help" { help_of list kdelta list; }
 @test "kdelta show --help" { help_of show kdelta show; }
 @test "kdelta label --help" { help_of label kdelta label; }
@@ -37,7 +41,7 @@ help_of()
 }
 
 @test "help needs no store and makes none" {
-	for c in vm run compare list show label gc import export; do
+	for c in vm run compare profile bisect list show label gc import export; do
 		kdelta $c -h >/dev/null
 	done
 	[ ! -e "$KDELTA_STORE" ]

@@ -15,7 +15,7 @@
 static inline void xf_start(struct fx *f, const char *reproduce)
 {
 	fx_start(f, reproduce);
-	f->d.experiments[0].blocks = 0;
+	f->d.experiments[0].blocks = 1;
 	f->class = EXACT_CLASS;
 	f->context = XF_CONTEXT;
 }

@@ -221,6 +221,10 @@ static void the_plan_can_be_told_beforehand(void **state)
 	assert_int_equal(step.what, BISECT_MEASURE);
 	assert_int_equal(step.node, 32);
 	p->see(search, &(struct bisect_seen){ 0, BISECT_GOOD });
+	p->next(search, &step);
+	assert_int_equal(step.what, BISECT_MEASURE);
+	assert_int_equal(step.node, 32);
+	assert_int_equal(step.left, 6);
 	p->see(search, &(struct bisect_seen){ 32, BISECT_BAD });
 	p->see(search, &(struct bisect_seen){ 33, BISECT_BAD }); /* there is none */
 	p->next(search, &step);

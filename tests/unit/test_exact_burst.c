@@ -427,7 +427,7 @@ static void time_and_counts_must_agree(void **state)
 	}
 }
 
-/* A reader refuses lines that are too long: better no profile of 60,000 pieces than a lost boot. */
+/* A reader would refuse the line, and with it more than this invocation. */
 static void profiles_have_a_longest_line(void **state)
 {
 	const size_t n = 80000;

@@ -80,6 +80,10 @@ static void by_spelling(void **state)
 	check(LIST({ "wait.isra.0", 10, 1 }),
 	      LIST({ "wait.part.0", 10, 1 }, { "wait.constprop.0", 10, 1 }), "");
 	check(LIST({ "__wait", 10, 1 }), LIST({ "wait_", 10, 5 }, { "_wait", 10, 5 }), "");
+	/* A cold part is no function. */
+	check(LIST({ "wait.cold", 10, 1 }), LIST({ "wait.isra.0", 10, 1 }), "");
+	check(LIST({ "wait.cold", 10, 1 }), LIST({ "__wait", 10, 1 }, { "wait.isra.0.cold", 9, 1 }),
+	      "wait.cold=wait.isra.0.cold suffix; ");
 	/* Underscores alone are no name. */
 	check(LIST({ "_", 10, 1 }), LIST({ "__", 10, 1 }), "");
 	check(LIST({ NULL, 0, 0 }), LIST({ "x", 10, 1 }), "");
@@ -111,6 +115,7 @@ static void by_calls(void **state)
 	/* Much longer than it was. */
 	check(LIST({ "__do_softirq", 120, 1 }), LIST({ "handle_softirqs", 361, 1 }), "");
 	/* Little in common, or only small words. */
+	check(LIST({ "tcp_recvmsg_locked", 9, 1 }), LIST({ "tcp_recvmsg_dmabuf", 9, 1 }), "");
 	check(LIST({ "tcp_send_mss", 9, 1 }), LIST({ "tcp_current_window", 9, 1 }), "");
 	check(LIST({ "get_page", 9, 1 }), LIST({ "page_get", 9, 1 }), "");
 	check(LIST({ "sys_class", 9, 1 }), LIST({ "sys_clas", 9, 1 }), "");

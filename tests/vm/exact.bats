@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Exact mode with $KDELTA_TEST_KERNEL in the installed QEMU: the digits repeat.
+set_aside_cache=${KDELTA_CACHE-} set_aside_xdg=${XDG_CACHE_HOME-}
+load ../cli/common
+
+setup()
+{
+	[ -z "$set_aside_cache" ] || export KDELTA_CACHE=$set_aside_cache
+	[ -z "$set_aside_xdg" ] || export XDG_CACHE_HOME=$set_aside_xdg
+	# The second test repeats what the first one counted.
+	export KDELTA_STORE=$BATS_FILE_TMPDIR/store.db
+	cd "$BATS_TEST_TMPDIR"
+	: "${KDELTA_TEST_KERNEL:?names the kernel to boot, see tools/test-kernel}"
+}
+
+# counted LABEL [WORKLOAD]: all that was counted of it, without ids and times, in a fixed order.
+counted()
+{
+	kdelta export -e "$1" | jq -cS --arg w "${2-}" '
+		if .k == "boot" then {boot: .id} elif .k == "invocation" then {inv, w: .workload, p: .params}
+		elif .k == "window" or .k == "profile" or (.k == "fact" and .name == "perturbation")
+		then . else empty end' |
+		jq -cS -n --arg w "${2-}" '
+		[foreach inputs as $r ({}; if $r.w then {w: $r.w, p: $r.p} else . end; [., $r])
+			| select(.[1].k) | select($w == "" or .[0].w == $w) | [.[0], (.[1] | del(.inv))]]
+		| sort | .[]'
+}
+
+@test "one kernel under two labels: every count and every profile is the same" {
+	run -0 --separate-stderr kdelta vm --exact --perturb 2 -e first --format json --timing \
+		-w getppid -w pipe:place=same -w fork "a=$KDELTA_TEST_KERNEL" "b=$KDELTA_TEST_KERNEL"
+	echo "$stderr"
+	[[ $stderr = *"Timing: "*"2 at once"*"runs "* ]] || [[ $stderr = *"Timing: "*"runs "* ]]
+	jq -e '[.rows[] | select(.headline) | .workload] | sort == ["fork", "getppid", "pipe"]' <<<"$output"
+	jq -e '.rows | length >= 6 and all(.class == "exact" and .pairs[0].verdict == "same")' <<<"$output"
+	[ "$(exported boot .state | sort | uniq -c | xargs)" = "2 ok" ]
+	# Twelve invocations, two of each: all windows and all profiles, digit for digit.
+	counted first | sort | uniq -c >twice
+	[ "$(wc -l <twice)" = 18 ]
+	[ -z "$(awk '$1 != 2' twice)" ]
+	# It was quiet, its symbols are known and agree with the guest's.
+	[ "$(exported quiet .quiet | sort -u)" = true ]
+	[[ $(exported fact 'select(.name == "symbols") | .value') = "from the image, "*" verified"* ]]
+	[ -z "$(exported fail .reason)" ]
+}
+
+@test "what is counted adds up, by window and by function" {
+	# Contexts, and kernel and user, are two ways to cut the same sum, which the profile has, too.
+	exported window '[.rows[] | select(.[0] == 0 or .[0] == false)
+		| [.[2] + .[3] + .[4] + .[5] + .[6], .[7] + .[8]]] | transpose | map(add) | @tsv' >windows
+	exported profile '[.symbols[] | .[3] + .[4]] | add' >profiles
+	[ "$(wc -l <windows)" = 12 ]
+	[ -z "$(awk '$1 != $2 || $1 <= 0' windows)" ]
+	diff <(cut -f 1 windows) profiles
+	# A system call is one call of each of these; the workload's are counted at its windows' ends, too.
+	run -0 kdelta profile a -e first -w getppid --format json
+	jq -e '[.. | objects | select(.symbol? == "__x64_sys_getppid" or .name? == "__x64_sys_getppid")] | length > 0' <<<"$output"
+	# What was there before fork calls shows: nothing of the workload's warm-up ran in its windows.
+	run -0 kdelta profile a b -e first -w fork
+	prints 'same'
+}
+
+@test "a busy host, kdelta held up, fewer workloads: the same digits as before" {
+	(while :; do :; done) & one=$!
+	(while :; do :; done) & two=$!
+	kdelta vm --exact --perturb 2 -e second --format json -w pipe:place=same \
+		"c=$KDELTA_TEST_KERNEL" >out 2>err & vm=$!
+	for _ in 1 2 3 4 5 6; do
+		sleep 1
+		kill -STOP $vm || break
+		sleep 1
+		kill -CONT $vm
+	done
+	wait $vm
+	kill $one $two
+	cat err
+	counted first pipe | sort -u >before
+	counted second pipe | sort >after
+	[ "$(wc -l <after)" = 6 ]
+	diff before after
+}
+
+@test "a kernel that panics before the quiet point: failed, with the reason" {
+	export KDELTA_STORE=$BATS_TEST_TMPDIR/store.db
+	run -3 --separate-stderr kdelta vm --exact --perturb 1 -w getppid \
+		"k=$KDELTA_TEST_KERNEL,append=rdinit=/nonexistent"
+	[[ $stderr = *"boot of k failed: panicked: kernel panic: "*"nothing was measured"* ]]
+	[ -z "$(exported sample .metric)" ]
+}
+
+@test "the shell is there, and a program is counted whole" {
+	export KDELTA_STORE=$BATS_TEST_TMPDIR/store.db
+	run -0 --separate-stderr kdelta vm --exact --perturb 1 -w sh \
+		-w 'cmd:run="/bin/sh -c :",samples=3' --format json "k=$KDELTA_TEST_KERNEL"
+	echo "$stderr"
+	jq -e '[.rows[] | select(.metric.name? == "total" or .metric == "total") | .workload] | sort == ["cmd", "sh"]' <<<"$output"
+}
