@@ -18,6 +18,10 @@ struct list {
 	struct bisect *b;
 	struct bisect_kernel *kernels;
 	unsigned n;
+	/* of debian: ones: what there is; asking apt takes seconds, so once, and only if need be */
+	struct image_entry *offers;
+	size_t n_offers;
+	bool asked_apt;
 };
 
 static int list_kernel(void *arg, unsigned node, struct bisect_kernel *ret, struct error *e)
@@ -32,6 +36,39 @@ static int list_kernel(void *arg, unsigned node, struct bisect_kernel *ret, stru
 	return 0;
 }
 
+static bool is_offered(const struct list *l, const char *what)
+{
+	size_t i, len = strcspn(what, "=");
+
+	for (i = 0; i < l->n_offers; i++)
+		if ((l->offers[i].where == IMAGE_CACHED || l->offers[i].where == IMAGE_OFFERED) &&
+		    !strncmp(l->offers[i].release, what, len) && !l->offers[i].release[len] &&
+		    (!what[len] || str_eq(l->offers[i].version, what + len + 1)))
+			return true;
+	return false;
+}
+
+/* That it can be had is known before anything is booted. */
+static int check_debian(struct list *l, const char *what, struct error *e)
+{
+	CLEANUP_FREE char *cache = image_cache_dir();
+	int r = l->offers ? 0 : image_list(cache, false, &l->offers, &l->n_offers, e);
+
+	if (!r && !is_offered(l, what) && !l->asked_apt) {
+		image_list_free(l->offers, l->n_offers);
+		l->offers = NULL;
+		l->n_offers = 0;
+		l->asked_apt = true;
+		r = image_list(cache, true, &l->offers, &l->n_offers, e);
+	}
+	if (!r && !is_offered(l, what))
+		r = error_set(e, ENOENT,
+			      "debian:%s: apt does not offer it and it is not in the cache (see "
+			      "kdelta list kernels --offered)",
+			      what);
+	return r;
+}
+
 /* What it is, as far as that can be told without fetching or building it. */
 static int look_at(struct list *l, struct vm_kernels *v, unsigned i, char **ret_label,
 		   struct error *e)
@@ -39,7 +76,6 @@ static int look_at(struct list *l, struct vm_kernels *v, unsigned i, char **ret_
 	struct bisect_kernel *k = &l->kernels[i];
 	struct kernel_spec *spec = &v->spec[i];
 	struct image img = IMAGE_INIT;
-	char whence[80];
 	int r = 0;
 
 	switch (spec->source) {
@@ -55,7 +91,7 @@ static int look_at(struct list *l, struct vm_kernels *v, unsigned i, char **ret_
 		break;
 	}
 	case KERNEL_DEBIAN:
-		r = vm_kernels_whence(v, i, whence, sizeof(whence), e);
+		r = check_debian(l, spec->what, e);
 		*ret_label = image_label_default(spec, NULL);
 		break;
 	default:
@@ -132,6 +168,7 @@ static int bisect_list(struct bisect *b, struct vm_kernels *v, struct error *e)
 	for (i = 0; i < l.n; i++)
 		bisect_kernel_done(&l.kernels[i]);
 	free(l.kernels);
+	image_list_free(l.offers, l.n_offers);
 	return r < 0 ? r : code;
 }
 

@@ -149,9 +149,11 @@ static int same_command(const struct bisect *b, const char *command, struct erro
 	struct store_selection sel = { (const char *const *)&b->name, 1, NULL, 0 };
 	struct dataset d = DATASET_INIT;
 	int r = store_dataset(b->store, &sel, &d, e);
-	const char *then = !r && d.n_experiments ? d.experiments[0].reproduce : NULL;
+	/* None where nothing was measured yet: it is nobody's. */
+	bool any = !r && d.n_experiments;
+	const char *then = any ? d.experiments[0].reproduce : NULL;
 
-	if (!r && !str_eq(then, command))
+	if (any && !str_eq(then, command))
 		r = error_set(e, EINVAL,
 			      "-e %s: that experiment was made by another command (repeat it, or "
 			      "use another name): %s",
@@ -326,9 +328,9 @@ static int measure(struct bisect *b, const struct bisect_kernel *k, struct bisec
 		error_clear(e);
 		r = error_set(e, ECANCELED, "interrupted");
 	}
-	/* Of a boot that failed: its reason is stored. */
-	if (!r)
-		error_clear(e);
+	/* Something of this machine's that would fail for the others as well. */
+	if (!r && error_is_set(e))
+		r = -e->code;
 	return r;
 }
 

@@ -62,7 +62,8 @@ static int gate(const struct comparison *c, const struct report_options *o, int 
 	if (r < 0)
 		return cmd_bad(&err);
 	/* A verdict stands in the table; that there was none to fail on does not. */
-	if (fail && !c->summary.worse && !c->summary.cant_tell)
+	if (fail && !c->summary.worse && !c->summary.cant_tell && !c->summary.more &&
+	    !c->summary.fewer && !c->summary.within)
 		fprintf(stderr, "kdelta: --fail-on: not all could be judged: not passed\n");
 	return fail && code != CMD_USAGE ? CMD_GATE : code;
 }

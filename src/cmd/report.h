@@ -49,7 +49,8 @@ struct report_options {
 #define REPORT_OPTION_FAIL_ON(o)                                                                   \
 	{                                                                                          \
 		0, "fail-on", OPTION_TEXT, &(o)->fail_on, "WORDS", NULL, 0, 0,                     \
-			"exit 1 if a verdict is one of these:\nworse, cant-tell (a,b for both)"    \
+			"exit 1 if a verdict is one of these: worse,\n"                            \
+			"cant-tell; exact: more, fewer, within (a,b: both)"                        \
 	}
 
 /* Checks what can be checked before anything runs. -EINVAL. */

@@ -9,6 +9,8 @@
 #include "compare/internal.h"
 #include "profile/profile.h"
 
+#define TOP_SHARE 0.01 /* of the largest: what moved less is not worth a word beside it */
+
 /* Its place among exact_metrics; EXACT_METRICS: none of them. */
 static enum exact_metric place_of(const struct metric *m)
 {
@@ -261,6 +263,11 @@ static double chance_of(unsigned a, unsigned b)
 	return 2 / ways;
 }
 
+static bool is_real(const struct profile_delta *d)
+{
+	return d->mark == PROFILE_MORE || d->mark == PROFILE_FEWER;
+}
+
 static void add_top(struct compare_work *w, size_t row, struct compare_pair *p)
 {
 	const struct compare_row *r = &w->c->rows[row];
@@ -270,6 +277,7 @@ static void add_top(struct compare_work *w, size_t row, struct compare_pair *p)
 	struct profile_delta top[COMPARE_TOP];
 	struct arena scratch = ARENA_INIT;
 	unsigned n, i, real = 0;
+	double most = 0;
 	size_t count[2] = { 0, 0 }, k;
 
 	if ((place != EXACT_INSTRUCTIONS && place != EXACT_TOTAL) || has_parts(w, row))
@@ -286,11 +294,13 @@ static void add_top(struct compare_work *w, size_t row, struct compare_pair *p)
 	n = profile_top(list[0], count[0], list[1], count[1],
 			place == EXACT_TOTAL ? PROFILE_TOTAL : PROFILE_TYPICAL, &scratch, top,
 			COMPARE_TOP);
-	for (i = 0; i < n; i++)
-		real += top[i].mark == PROFILE_MORE || top[i].mark == PROFILE_FEWER;
+	for (i = 0; i < n; i++) {
+		real += is_real(&top[i]);
+		most = fmax(most, fabs(top[i].diff));
+	}
 	/* What perturbations move by themselves explains nothing where something else does. */
 	for (i = 0; i < n; i++) {
-		if (real && top[i].mark != PROFILE_MORE && top[i].mark != PROFILE_FEWER)
+		if ((real && !is_real(&top[i])) || fabs(top[i].diff) < TOP_SHARE * most)
 			continue;
 		p->top[p->n_top].name = arena_strdup(&w->c->arena, top[i].name);
 		p->top[p->n_top++].diff = top[i].diff;
@@ -411,7 +421,7 @@ const char *compare_exact_scope(struct comparison *c)
 	size_t i, n = 0;
 
 	for (i = 0; i < c->n_rows; i++) {
-		const char *text = c->rows[i].context;
+		const char *text = c->rows[i].context, *qemu;
 		json_t *j CLEANUP_JSON = NULL;
 
 		if (!c->rows[i].exact)
@@ -419,8 +429,10 @@ const char *compare_exact_scope(struct comparison *c)
 		n++;
 		if (text && json_parse(text, strlen(text), "context", &j, NULL) < 0)
 			j = NULL;
+		qemu = json_opt_str(j, "qemu", "unknown");
 		str_reset(&one);
-		str_printf(&one, "QEMU %s, CPU %s", json_opt_str(j, "qemu", "unknown"),
+		/* Without the package behind it. */
+		str_printf(&one, "QEMU %.*s, CPU %s", (int)strcspn(qemu, " "), qemu,
 			   json_opt_str(j, "cpu", "unknown"));
 		if (!machines.len || !strstr(str_get(&machines), str_get(&one)))
 			str_printf(&machines, "%s%s", machines.len ? " or " : "", str_get(&one));

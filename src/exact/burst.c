@@ -227,7 +227,19 @@ static void add_parts(const struct burst *b, const struct exact_windows *w, stru
 	}
 }
 
-static void add_usage(const struct record *r, const struct exact_counts *c, struct str *out)
+/* Guest time of all windows: in -icount a nanosecond is an instruction or an iteration. */
+static uint64_t guest_ns(const struct burst *b)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < b->n_samples; i++)
+		sum += b->sample[i]->sample.ns + b->sample[i]->sample.over_ns;
+	return sum;
+}
+
+static void add_usage(const struct record *r, const struct burst *b, const struct exact_counts *c,
+		      struct str *out)
 {
 	CLEANUP_JSON json_t *j = json_deep_copy(r->raw);
 	json_t *values = json_object_get(j, "values");
@@ -236,6 +248,7 @@ static void add_usage(const struct record *r, const struct exact_counts *c, stru
 
 	json_object_set_new(values, "windows_count", json_num((double)all));
 	json_object_set_new(values, "clean_windows_count", json_num((double)clean));
+	json_object_set_new(values, "guest_ns", json_num((double)guest_ns(b)));
 	json_object_set_new(values, "api", json_num(c->api));
 	append_json(out, j);
 }
@@ -281,7 +294,7 @@ static int make(const struct burst *b, struct exact_counts *c, const struct symb
 	append_json(out, windows);
 	r = add_profile(inv, c, s, a, out, e);
 	if (!r)
-		add_usage(&b->r[b->n - 1], c, out);
+		add_usage(&b->r[b->n - 1], b, c, out);
 	return r;
 }
 

@@ -189,17 +189,15 @@ static void set_value(struct grid *g, const struct compare_value *v, bool decima
 }
 
 /* Of one point: what stands below its typical row need not stand below its total, too. */
-static bool is_told(const struct compare_row *above, unsigned kernel, const struct str *top)
+static bool is_told(const struct compare_row *above, const struct compare_pair *p)
 {
-	const struct compare_pair *p = above ? pair_of(above, kernel) : NULL;
-	struct str s = STR_INIT;
-	bool told;
+	const struct compare_pair *told = above ? pair_of(above, p->new) : NULL;
+	unsigned i, k, found = 0;
 
-	if (p)
-		cell_exact_top(p, &s);
-	told = s.len && str_eq(str_get(&s), str_get(top));
-	str_done(&s);
-	return told;
+	for (i = 0; told && i < p->n_top; i++)
+		for (k = 0; k < told->n_top; k++)
+			found += !strcmp(p->top[i].name, told->top[k].name);
+	return told && found == p->n_top;
 }
 
 /*
@@ -234,11 +232,10 @@ static void add_row(struct grid *g, const struct comparison *c, const struct com
 		cell_exact_modes(&r->values[k], &s);
 		if (!above && s.len)
 			grid_note(g, str_get(&s));
-		str_reset(&s);
-		if (p)
-			cell_exact_top(p, &s);
-		if (s.len && !is_told(above, k, &s))
-			add_safe_note(g, &s);
+		if (!p || !p->n_top || is_told(above, p))
+			continue;
+		cell_exact_top(p, &s);
+		add_safe_note(g, &s);
 	}
 	str_done(&s);
 }

@@ -41,7 +41,7 @@ int symbol_line_next(const char **text, struct symbol_line *ret)
 		return 0;
 	n = hex(p, &ret->addr);
 	p += n;
-	if (!n || p[0] != ' ' || !isalpha((unsigned char)p[1]) || p[2] != ' ')
+	if (!n || p[0] != ' ' || !isgraph((unsigned char)p[1]) || p[2] != ' ')
 		return -EINVAL;
 	ret->type = p[1];
 	ret->name = p += 3;

@@ -28,7 +28,7 @@
 /* Does not change, so runs in several threads may share it. */
 struct vm_snapshot {
 	int ram_fd;		   /* memfd: the guest's memory, all of it */
-	int initrd_fd;		   /* memfd: the boot's, which a run's QEMU wants to see again */
+	int kernel_fd, initrd_fd;  /* memfds: what a run's QEMU wants to see of them again */
 	void *state;		   /* QEMU's migration stream, without the memory */
 	size_t state_len;	   /* bytes */
 	uint64_t bytes;		   /* that it holds: state, and memory that was ever touched */
@@ -37,7 +37,7 @@ struct vm_snapshot {
 
 #define VM_SNAPSHOT_INIT                                                                           \
 	{                                                                                          \
-		.ram_fd = -1, .initrd_fd = -1                                                      \
+		.ram_fd = -1, .kernel_fd = -1, .initrd_fd = -1                                     \
 	}
 
 /*

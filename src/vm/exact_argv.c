@@ -72,8 +72,9 @@ char **exact_argv(const struct vm_config *cfg, unsigned smp, const char *path, c
 		       mem_printf("file,id=channel,path=/proc/self/fd/%d", fds[EXACT_FD_CHANNEL]));
 	qemu_words_add(&w, "-device",
 		       mem_printf("isa-debugcon,iobase=0x%x,chardev=channel", EXACT_PORT_CHANNEL));
+	qemu_words_add(&w, "-device", mem_strdup("ib700"));
 	qemu_words_add(&w, "-device", mem_printf("pvpanic,ioport=0x%x", EXACT_PORT_PANIC));
-	qemu_words_add(&w, "-action", mem_strdup("panic=pause"));
+	qemu_words_add(&w, "-action", mem_strdup("watchdog=pause,panic=pause"));
 	qemu_words_add(
 		&w, "-fw_cfg",
 		mem_printf("name=%s,file=/proc/self/fd/%d", EXACT_FW_CFG, fds[EXACT_FD_PLAN]));

@@ -193,6 +193,7 @@ static void exact_go_on(struct exact *x)
 {
 	x->phase = EXACT_PHASE_GUEST;
 	x->stops = x->qmp.stops;
+	x->watchdogs = x->qmp.watchdogs;
 	x->panics = x->qmp.panics;
 	exact_command(x, "cont", NULL, -1);
 	x->last = clock_mono_ns();
@@ -236,22 +237,42 @@ static void exact_saved(struct exact *x)
 
 /* ---- turns ---- */
 
+/* It stopped at its quiet point: is it at rest there? exact.h says why it must be. */
+static void exact_ask_rest(struct exact *x)
+{
+	x->phase = EXACT_PHASE_REST;
+	x->last = clock_mono_ns();
+	exact_command(x, "human-monitor-command", "{\"command-line\":\"info registers -a\"}", -1);
+}
+
+static void exact_rest(struct exact *x)
+{
+	const char *registers = str_get(&x->qmp.text);
+
+	if (strstr(registers, "HLT=1") && !strstr(registers, "HLT=0"))
+		exact_save(x);
+	else if (exact_decide(x, VM_ABORTED))
+		boot_reason(x->ret, "the guest was at work when it was to be saved, so that its "
+				    "digits would be a matter of chance: try another kernel "
+				    "command line");
+}
+
 /* The guest stopped by itself where it should not have. */
 static void exact_paused(struct exact *x)
 {
-	const char *last = console_last(&x->console);
+	const char *missing = x->run ? "done" : "quiet", *last = console_last(&x->console);
+	const char *said = *last ? "; last on the console: " : "";
 
-	if (x->qmp.panics == x->panics) {
-		if (exact_decide(x, VM_QEMU_FAILED))
-			boot_reason(x->ret, "QEMU stopped the guest, and not because of a panic");
-	} else if (exact_decide(x, VM_PANICKED)) {
-		if (x->console.panicked)
-			boot_reason(x->ret, "kernel panic: %s", x->console.panic);
-		else
-			boot_reason(x->ret, "the guest reported a panic without '%s'%s%.150s",
-				    x->run ? "done" : "quiet",
-				    *last ? "; last on the console: " : "", console_message(last));
-	}
+	if (x->console.panicked && exact_decide(x, VM_PANICKED))
+		boot_reason(x->ret, "kernel panic: %s", x->console.panic);
+	else if (x->qmp.panics != x->panics && exact_decide(x, VM_PANICKED))
+		boot_reason(x->ret, "the guest reported a panic without '%s'%s%.150s", missing,
+			    said, console_message(last));
+	else if (x->qmp.watchdogs != x->watchdogs && exact_decide(x, VM_EXITED_EARLY))
+		boot_reason(x->ret, "the guest stopped itself without '%s'%s%.150s", missing, said,
+			    console_message(last));
+	else if (exact_decide(x, VM_QEMU_FAILED))
+		boot_reason(x->ret, "QEMU stopped the guest, which did not ask for it");
 }
 
 /* The event does not say why. */
@@ -261,7 +282,7 @@ static void exact_migration_failed(struct exact *x)
 		exact_command(x, "query-migrate", NULL, -1);
 	else if (qmp_idle(&x->qmp) && exact_decide(x, VM_QEMU_FAILED))
 		boot_reason(x->ret, "QEMU did not %s the guest, and does not say why",
-			    x->phase == EXACT_PHASE_SAVE ? "save" : "load");
+			    x->run ? "load" : "save");
 	x->asked = true;
 }
 
@@ -270,8 +291,8 @@ static void exact_step(struct exact *x)
 	struct qmp *q = &x->qmp;
 
 	if (*q->error && exact_decide(x, VM_QEMU_FAILED))
-		boot_reason(x->ret, "QEMU did not %s the guest: %s",
-			    x->phase == EXACT_PHASE_SAVE ? "save" : "load", q->error);
+		boot_reason(x->ret, "QEMU did not %s the guest: %s", x->run ? "load" : "save",
+			    q->error);
 	if (x->decided)
 		return;
 	if (q->migration == QMP_MIGRATION_FAILED)
@@ -289,10 +310,16 @@ static void exact_step(struct exact *x)
 	case EXACT_PHASE_GUEST:
 		if (q->stops == x->stops)
 			break;
-		if (!x->run && x->quiet && q->panics != x->panics)
+		if (!x->run && x->quiet && q->watchdogs != x->watchdogs)
+			exact_ask_rest(x);
+		else if (!x->run && x->quiet && q->panics != x->panics && !x->console.panicked)
 			exact_save(x);
 		else
 			exact_paused(x);
+		break;
+	case EXACT_PHASE_REST:
+		if (qmp_idle(q))
+			exact_rest(x);
 		break;
 	case EXACT_PHASE_SAVE:
 		if (q->migration == QMP_MIGRATION_DONE && qmp_idle(q))
@@ -334,7 +361,8 @@ static void exact_timeouts(struct exact *x)
 		exact_mute(x, "QEMU did not answer on its control socket", control);
 	else if (x->phase == EXACT_PHASE_LOAD && now - x->last >= control)
 		exact_mute(x, "QEMU did not load the guest", control);
-	else if (x->phase == EXACT_PHASE_SAVE && now - x->last >= control)
+	else if ((x->phase == EXACT_PHASE_REST || x->phase == EXACT_PHASE_SAVE) &&
+		 now - x->last >= control)
 		exact_mute(x, "QEMU did not save the guest", control);
 	else if (x->phase == EXACT_PHASE_GUEST && !x->run && !x->spoke && now - x->start >= boot)
 		exact_hung(x, "booting: no record in", boot);
@@ -372,8 +400,7 @@ static void exact_judge(struct exact *x)
 		boot_reason(ret, "QEMU ended with %s%s%s", how, *said ? ": " : torn, said);
 	else if (x->phase != EXACT_PHASE_GUEST && exact_decide(x, VM_QEMU_FAILED))
 		boot_reason(ret, "QEMU ended while the guest was %s%s%s",
-			    x->phase == EXACT_PHASE_SAVE ? "saved" : "loaded", *said ? ": " : "",
-			    said);
+			    x->run ? "loaded" : "saved", *said ? ": " : "", said);
 	else if (exact_decide(x, VM_EXITED_EARLY))
 		boot_reason(ret, "the guest ended without '%s'%s%s%s%s%s%s",
 			    x->run ? "done" : "quiet", torn, *by ? " (" : "", by, *by ? ")" : "",

@@ -22,6 +22,7 @@ enum exact_phase {
 	EXACT_PHASE_START, /* a run: until QEMU's greeting */
 	EXACT_PHASE_LOAD,  /* a run: the state is loaded */
 	EXACT_PHASE_GUEST, /* the guest has the word */
+	EXACT_PHASE_REST,  /* a boot: it stopped; does it rest? */
 	EXACT_PHASE_SAVE,  /* a boot: the state is saved */
 };
 
@@ -53,12 +54,12 @@ struct exact {
 	bool quiet;   /* a boot's last line came */
 	bool decided; /* QEMU is killed, or gone */
 	bool killed;
-	bool asked;			 /* why a migration failed */
-	unsigned stops, panics;		 /* events before the guest had the word */
-	struct str state;		 /* of a boot: what came out of the pipe */
-	const struct vm_snapshot *from;	 /* of a run */
-	size_t fed;			 /* bytes of its state that went into the pipe */
-	uint64_t start, last, panic_end; /* last: of the latest line, or the start of a phase */
+	bool asked;			   /* why a migration failed */
+	unsigned stops, watchdogs, panics; /* events before the guest had the word */
+	struct str state;		   /* of a boot: what came out of the pipe */
+	const struct vm_snapshot *from;	   /* of a run */
+	size_t fed;			   /* bytes of its state that went into the pipe */
+	uint64_t start, last, panic_end;   /* last: of the latest line, or the start of a phase */
 	uint64_t quiet_ns, save_ns;
 };
 

@@ -79,6 +79,8 @@ static void qmp_event(struct qmp *q, const char *event, const json_t *data)
 		q->stops++;
 	else if (str_eq(event, "RESUME"))
 		q->resumes++;
+	else if (str_eq(event, "WATCHDOG"))
+		q->watchdogs++;
 	else if (str_eq(event, "GUEST_PANICKED"))
 		q->panics++;
 	else if (str_eq(event, "MIGRATION") && str_eq(status, "completed"))
@@ -93,9 +95,14 @@ static void qmp_answer(struct qmp *q, const json_t *j)
 	const char *why = json_opt_str(json_object_get(j, "return"), "error-desc", NULL);
 	const json_t *error = json_object_get(j, "error");
 	const char *command = json_opt_str(j, "id", NULL);
+	const char *text = json_opt_str(j, "return", NULL);
 
 	if (command && q->answered < q->sent)
 		q->answered++;
+	if (text) {
+		str_reset(&q->text);
+		str_add(&q->text, text);
+	}
 	if (error)
 		why = json_opt_str(error, "desc", "refused");
 	if (why && !*q->error)
@@ -135,6 +142,8 @@ int qmp_quit(struct qmp *q)
 
 void qmp_done(struct qmp *q)
 {
-	if (q)
-		channel_done(&q->lines);
+	if (!q)
+		return;
+	channel_done(&q->lines);
+	str_done(&q->text);
 }

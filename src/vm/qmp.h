@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "vm/channel.h"
 
 #define QMP_LINE_MAX 65536
@@ -24,10 +25,11 @@ struct qmp {
 	struct channel lines;
 	bool greeted;
 	char shutdown[64]; /* "guest-shutdown", "guest-reset", "host-qmp-quit" ...; "": none yet */
-	unsigned stops, resumes, panics; /* events so far */
-	enum qmp_migration migration;	 /* what its last event said */
-	unsigned sent, answered;	 /* commands, which are answered in turn */
-	char error[200]; /* the first command that was refused: "NAME: why"; "": none */
+	unsigned stops, resumes, watchdogs, panics; /* events so far */
+	enum qmp_migration migration;		    /* what its last event said */
+	struct str text;	 /* the last answer that was one, as of HMP's commands */
+	unsigned sent, answered; /* commands, which are answered in turn */
+	char error[200];	 /* the first command that was refused: "NAME: why"; "": none */
 };
 
 void qmp_init(struct qmp *q, int fd);

@@ -420,6 +420,14 @@ judged()
 	run -0 judge --help
 }
 
+@test "an experiment in which nothing was measured yet goes on" {
+	history
+	for _ in 1 2; do
+		run -125 judge -e empty --good 335 --tree tree git:two
+		prints 'does not build'
+	done
+}
+
 @test "judge: git bisect run ends at an error, and skips what is undecided" {
 	history
 	cd tree

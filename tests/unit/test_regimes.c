@@ -110,6 +110,12 @@ static double back_and_forth(unsigned run, unsigned batch)
 	return (batch / 20 + run) % 2 ? 12961 : 12500;
 }
 
+/* In no order, but too far apart for slow operations. */
+static double torn(unsigned run, unsigned batch)
+{
+	return (batch * 7 + run) % 5 < 2 ? 20620 : 18330;
+}
+
 static double three(unsigned run, unsigned batch)
 {
 	(void)run;
@@ -128,6 +134,8 @@ static void test_other_regimes(void **state)
 	assert_int_equal(modes_of(&m, 2, BATCHES, by_perturbation, 0), 2);
 	arena_done(&m.arena);
 	assert_int_equal(modes_of(&m, RUNS, BATCHES, back_and_forth, 0), 2);
+	arena_done(&m.arena);
+	assert_int_equal(modes_of(&m, RUNS, BATCHES, torn, 0), 2);
 	arena_done(&m.arena);
 	assert_int_equal(modes_of(&m, RUNS, BATCHES, three, 0), 3);
 	arena_done(&m.arena);
@@ -151,6 +159,19 @@ static double refill(unsigned run, unsigned batch)
 static double refill_often(unsigned run, unsigned batch)
 {
 	return 264600 * ((batch + run) % 4 ? 1 : 1.03);
+}
+
+static double refill_much(unsigned run, unsigned batch)
+{
+	return 13000 * ((batch + run) % 6 ? 1 : 1.2);
+}
+
+/* Four perturbations agree, the others with nobody. */
+static double scattered(unsigned run, unsigned batch)
+{
+	static const double at[RUNS] = { 1, 1, 1, 1, 1.05, 1.059, 1.085, 1.094 };
+
+	return 20000 * at[run] + batch % 2;
 }
 
 static double rare(unsigned run, unsigned batch)
@@ -194,8 +215,9 @@ static double offset(unsigned run, unsigned batch)
 
 static void test_no_regimes(void **state)
 {
-	static double (*const value[])(unsigned, unsigned) = { flat,  refill,	refill_often, rare,
-							       drift, two_near, zero };
+	static double (*const value[])(unsigned, unsigned) = { flat, refill,	  refill_often,
+							       rare, drift,	  two_near,
+							       zero, refill_much, scattered };
 	static const double spreads[] = { .001, .005, .02, .1, .3 };
 	struct made m;
 	unsigned i, k, found = 0;
@@ -207,9 +229,9 @@ static void test_no_regimes(void **state)
 		arena_done(&m.arena);
 	}
 	seed = 42;
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 400; i++) {
 		spread_of = spreads[i % ARRAY_SIZE(spreads)];
-		found += modes_of(&m, RUNS, i % 2 ? BATCHES : 8, noise, 0) > 0;
+		found += modes_of(&m, RUNS, i % 2 ? BATCHES : 6, noise, 0) > 0;
 		arena_done(&m.arena);
 	}
 	assert_int_equal(found, 0);
