@@ -25,7 +25,7 @@ void bisect_metric_text(const struct bisect *b, struct str *out)
 {
 	const struct workload_info *w = b->point->workload;
 
-	str_printf(out, "%s%s%s, %s per %s", w->name, *b->point->params ? " " : "",
+	str_printf(out, "%s%s%s, %s per %s", w->name, *b->point->params ? ":" : "",
 		   b->point->params, b->metric, w->op);
 }
 

@@ -79,7 +79,7 @@ int exact_burst(const char *burst, size_t len, const struct exact_counts *c,
 
 /*
  * Perturbation `index` (0: nothing is varied) of a seed: the same for every kernel, and in every
- * version of this program. Ranges: idle up to 20 ms in steps of 1 us, sixteenths 8 to 24, env up
+ * version of this program. Ranges: idle up to 20 ms in steps of 1 us, sixteenths 15 to 17, env up
  * to 3 KiB in steps of 16, slab up to 64.
  */
 void exact_perturb(uint64_t seed, unsigned index, struct plan_perturb *ret);

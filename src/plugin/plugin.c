@@ -266,6 +266,13 @@ static void translate_insn(struct block *b, struct qemu_plugin_insn *insn, bool 
 		translate_rep(insn, addr, len, in.string == INSN_COMPARES);
 		return;
 	}
+	/*
+	 * QEMU 7.2 to 8.2 show us one instruction too many, cut off, where the next one crosses into
+	 * another page: it is put off and what we add to it is dropped. So what may cross is not part
+	 * of a block that began before.
+	 */
+	if (addr % PAGE_BYTES + INSN_BYTES > PAGE_BYTES)
+		end_block(b);
 	if (!b->n) {
 		b->first = insn;
 		b->addr = addr;

@@ -168,6 +168,12 @@ main:
 	movl	$7, %ebp
 	window	rep_page_end, 5, rep=7
 	count	rep_page_end_behind, 2
+	/* An instruction that lies on two pages, within a block. */
+	window	crosses, 11
+	window	crosses, 11
+	count	crosses_there, 2
+	count	crosses_call, 2, target=callee
+	count	crosses_behind, 2
 	/* A fault in its midst: one more iteration began. */
 	movabs	$hole_close, %rax
 	call	*%rax
@@ -190,7 +196,7 @@ main:
 	count	calls_2, 1, target=callee
 	count	calls_near, 1, target=calls_near_to
 	count	calls_far, 1, target=callee_2
-	count	callee, 3
+	count	callee, 5
 	count	callee_2, 2
 	count	calls_branch, 1			/* conditional: no target */
 
@@ -199,6 +205,11 @@ main:
 	count	patched_here, 3, target=patched_1
 	count	patched_1, 2
 	count	patched_2, 1
+
+	/* Changed from the same page, right before it runs: the store begins twice. */
+	window	patches_itself, 6
+	count	patches_itself_store, 2
+	count	patches_itself_there, 1
 
 	/* Devices. */
 	window	ports, 7
@@ -757,6 +768,16 @@ patched_2:
 	ret
 
 	.balign	4096
+patches_itself:
+	nop
+	nop
+patches_itself_store:
+	movl	$1, patches_itself_there + 1(%rip)
+patches_itself_there:
+	movl	$0, %eax
+	ret
+
+	.balign	4096
 	.skip	4096 - 12
 rep_page_end:			/* 2, 7, 1 and 2 bytes */
 	movl	%ebp, %ecx
@@ -764,6 +785,25 @@ rep_page_end:			/* 2, 7, 1 and 2 bytes */
 	nop
 	rep stosb
 rep_page_end_behind:
+	ret
+
+	.balign	4096
+	.skip	4096 - 6
+crosses:
+	nop
+	xorl	%eax, %eax
+crosses_there:
+	leaq	data_buffer(%rip), %rdi
+crosses_behind:
+	nop
+	jmp	crosses_2
+	.balign	4096
+	.skip	4096 - 7
+crosses_2:
+	leaq	0x40(%r15), %rdi
+crosses_call:
+	call	callee
+	nop
 	ret
 
 /* ---- set up ---- */
