@@ -189,8 +189,12 @@ static void store_runs(struct exact_campaign *x, struct side *s)
 	uint64_t start = clock_mono_ns();
 
 	while (s->stored < x->items && s->runs[s->stored].host_ns && !s->failed) {
-		struct exact_task *t = &s->runs[s->stored++];
+		struct exact_task *t = &s->runs[s->stored];
 
+		/* Stopped by a signal: it says nothing of the kernel, and is unfinished. */
+		if (t->reason && t->result.end == VM_STOPPED)
+			break;
+		s->stored++;
 		if (t->reason)
 			store_failed_run(x, s, t);
 		else
@@ -218,7 +222,7 @@ static void end_side(struct exact_campaign *x, struct side *s, struct campaign_t
 	done.done.skipped = t->skipped;
 	if (s->up && s->stored == x->items && !s->failed)
 		store_record(x, s, &done);
-	else if (!s->failed && stopped(x))
+	else if (!s->failed && (stopped(x) || !s->up))
 		end.state = STORE_STOPPED;
 	else
 		end.state = STORE_FAILED;
@@ -317,7 +321,8 @@ static void boot_over(struct exact_campaign *x, struct side *s, struct campaign_
 	if (t->result.console_tail)
 		s->console = mem_strdup(t->result.console_tail);
 	if (t->reason || s->failed) {
-		s->failed = true;
+		/* Stopped, or the host's fault: it says nothing of the kernel. */
+		s->failed = t->result.end != VM_STOPPED && t->r >= 0;
 		if (!s->reason)
 			s->reason = mem_strdup(t->reason);
 		if (!stopped(x))

@@ -19,16 +19,17 @@
 #include "base/error.h"
 #include "model/metric.h"
 
-#define EXACT_CLASS	   "exact"
-#define EXACT_RUN_BYTES	   16384u    /* of the fw_cfg file with a run's plan, padded with spaces */
-#define EXACT_BATCH_NS	   400000ull /* a batch is at most so long: shorter than a tick */
-#define EXACT_WARMUP_NS	   50000000ull	  /* and at least so long is warmed up, */
-#define EXACT_TIME_NS	   50000000ull	  /* and measured; all three in guest time */
-#define EXACT_PERTURB_MIN  8u		  /* fewer say too little: no word but "same" */
-#define EXACT_FACT	   "perturbation" /* an invocation's fact: "3: idle 7.121 ms, ..." */
-#define EXACT_FW_CFG	   "opt/org.kdelta/run"
-#define EXACT_PORT_CHANNEL 0xe9u
-#define EXACT_PORT_PANIC   0x505u
+#define EXACT_CLASS	    "exact"
+#define EXACT_RUN_BYTES	    16384u    /* of the fw_cfg file with a run's plan, padded with spaces */
+#define EXACT_BATCH_NS	    400000ull /* a batch is at most so long: shorter than a tick */
+#define EXACT_WARMUP_NS	    50000000ull	   /* and at least so long is warmed up, */
+#define EXACT_TIME_NS	    50000000ull	   /* and measured; all three in guest time */
+#define EXACT_PERTURB_MIN   8u		   /* fewer say too little: no word but "same" */
+#define EXACT_FACT	    "perturbation" /* an invocation's fact: "3: idle 7.121 ms, ..." */
+#define EXACT_FW_CFG	    "opt/org.kdelta/run"
+#define EXACT_PORT_CHANNEL  0xe9u
+#define EXACT_PORT_WATCHDOG 0x443u
+#define EXACT_PORT_PANIC    0x505u
 
 /*
  * The metrics of an invocation, in this order; a NULL name ends them. All are per op, counts or

@@ -76,6 +76,7 @@ API_THEIRS void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_in
 /* ---- generation 2 and later ---- */
 
 API_THEIRS struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t bytes);
+API_THEIRS void qemu_plugin_scoreboard_free(struct qemu_plugin_scoreboard *score);
 API_THEIRS void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned cpu);
 API_THEIRS void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
 								    int op,

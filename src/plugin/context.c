@@ -40,6 +40,13 @@ struct contexts *contexts_new(const struct slots *s)
 	return c;
 }
 
+void contexts_free(struct contexts *c)
+{
+	if (c)
+		free(c->tasks);
+	free(c);
+}
+
 static struct task *find_task(struct contexts *c, uint64_t key)
 {
 	size_t i = (size_t)(key * 0x9e3779b97f4a7c15ull >> 20) & (c->room - 1);

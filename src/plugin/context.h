@@ -47,6 +47,7 @@ struct context_places;
  */
 int context_parse(const char *text, struct context_places **ret, unsigned *ret_line,
 		  const char **ret_what);
+void context_places_free(struct context_places *p);
 /* What the execution of an instruction means. */
 enum context_event context_at(const struct context_places *p, uint64_t addr,
 			      const struct insn *insn);
@@ -61,6 +62,7 @@ struct contexts;
 
 /* NULL: no memory. The slots SLOT_KERNEL and SLOT_USER are read. */
 struct contexts *contexts_new(const struct slots *s);
+void contexts_free(struct contexts *c);
 void context_happens(struct contexts *c, unsigned cpu, enum context_event event);
 /* The task known by `key` runs from here. -ENOMEM. */
 int context_switch(struct contexts *c, unsigned cpu, uint64_t key);

@@ -5,12 +5,10 @@
 
 #define REX_W 8u
 #define REX_R 4u
-#define REX_X 2u
-#define REX_B 1u
 
 struct cursor {
 	const unsigned char *at, *end;
-	bool short_operand, short_address, lock, rep, repne, fs, gs;
+	bool short_operand, lock, rep, repne;
 	unsigned rex;
 };
 
@@ -26,9 +24,6 @@ static bool take_prefix(struct cursor *c, unsigned byte)
 	case 0x66:
 		c->short_operand = true;
 		return true;
-	case 0x67:
-		c->short_address = true;
-		return true;
 	case 0xf0:
 		c->lock = true;
 		return true;
@@ -38,16 +33,13 @@ static bool take_prefix(struct cursor *c, unsigned byte)
 	case 0xf3:
 		c->rep = true;
 		return true;
-	case 0x64:
-		c->fs = true;
-		return true;
-	case 0x65:
-		c->gs = true;
-		return true;
 	case 0x26:
 	case 0x2e:
 	case 0x36:
 	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x67:
 		return true;
 	default:
 		return false;
@@ -61,31 +53,10 @@ static int32_t displacement(const unsigned char *p)
 	return (int32_t)v;
 }
 
-/* Of an operand described by a ModRM byte, which is at c->at. */
-static enum insn_risk operand_risk(const struct cursor *c)
+/* Is the operand that the ModRM byte at c->at describes a register? */
+static bool in_register(const struct cursor *c)
 {
-	unsigned modrm, mod, rm, base, index;
-
-	if (c->at >= c->end)
-		return INSN_RISKY;
-	modrm = *c->at;
-	mod = modrm >> 6;
-	rm = modrm & 7;
-	if (mod == 3)
-		return c->lock ? INSN_RISKY : INSN_SAFE;
-	if (c->short_address || c->lock || c->fs)
-		return INSN_RISKY;
-	if (mod == 0 && rm == 5)
-		return INSN_FIXED;
-	if (rm != 4 || c->at + 1 >= c->end)
-		return INSN_RISKY;
-	base = c->at[1] & 7u;
-	index = (c->at[1] >> 3 & 7u) | (c->rex & REX_X ? 8u : 0u);
-	if (index != 4)
-		return INSN_RISKY;
-	if (mod == 0 && base == 5)
-		return c->gs ? INSN_FIXED : INSN_RISKY;
-	return base == 4 && !(c->rex & REX_B) && !c->gs ? INSN_STACK : INSN_RISKY;
+	return c->at < c->end && *c->at >= 0xc0 && !c->lock;
 }
 
 static unsigned modrm_reg(const struct cursor *c)
@@ -93,71 +64,63 @@ static unsigned modrm_reg(const struct cursor *c)
 	return c->at < c->end ? *c->at >> 3 & 7u : 8;
 }
 
-static enum insn_risk two_byte_risk(struct cursor *c)
+static bool is_two_byte_safe(struct cursor *c)
 {
 	unsigned op;
 
 	if (c->at >= c->end)
-		return INSN_RISKY;
+		return false;
 	op = *c->at++;
 	if (c->repne || (c->rep && op != 0xb8 && op != 0xbc && op != 0xbd && op != 0x1e))
-		return INSN_RISKY;
+		return false;
 	if ((op & 0xf0) == 0x40 || (op & 0xf0) == 0x90)
-		return operand_risk(c); /* cmov, set */
+		return in_register(c); /* cmov, set */
 	if ((op & 0xf8) == 0xc8)
-		return c->lock ? INSN_RISKY : INSN_SAFE; /* bswap */
+		return !c->lock; /* bswap */
 	switch (op) {
 	case 0x1e: /* endbr64 alone of the hints in this row */
-		return c->rep && c->at < c->end && *c->at == 0xfa ? INSN_SAFE : INSN_RISKY;
+		return c->rep && c->at < c->end && *c->at == 0xfa;
 	case 0x1f: /* nop: its operand is not touched */
-		return c->lock ? INSN_RISKY : INSN_SAFE;
-	case 0xa3: /* bt, bts, btr, btc: in memory, at any distance from the operand */
+		return !c->lock;
+	case 0xa3: /* bt, bts, btr, btc, shld, shrd, imul, cmpxchg */
 	case 0xab:
 	case 0xb3:
 	case 0xbb:
-		return operand_risk(c) == INSN_SAFE ? INSN_SAFE : INSN_RISKY;
-	case 0xa4: /* shld, shrd, imul, cmpxchg, movzx, movsx, bsf, bsr, popcnt, xadd */
+	case 0xa4:
 	case 0xa5:
 	case 0xac:
 	case 0xad:
 	case 0xaf:
 	case 0xb0:
 	case 0xb1:
-	case 0xb6:
+	case 0xb6: /* movzx, movsx, bsf, bsr, xadd */
 	case 0xb7:
-	case 0xbc:
-	case 0xbd:
 	case 0xbe:
 	case 0xbf:
+	case 0xbc:
+	case 0xbd:
 	case 0xc0:
 	case 0xc1:
-		return operand_risk(c);
-	case 0xb8:
-		return c->rep ? operand_risk(c) : INSN_RISKY;
+		return in_register(c);
+	case 0xb8: /* popcnt */
+		return c->rep && in_register(c);
 	case 0xba:
-		return modrm_reg(c) >= 4 && modrm_reg(c) <= 7 ? operand_risk(c) : INSN_RISKY;
+		return modrm_reg(c) >= 4 && modrm_reg(c) <= 7 && in_register(c);
 	case 0xae: /* lfence, mfence, sfence */
-		return c->at < c->end && *c->at >= 0xe8 && !c->short_operand && !c->lock
-			       ? INSN_SAFE
-			       : INSN_RISKY;
+		return c->at < c->end && *c->at >= 0xe8 && !c->short_operand && !c->lock;
 	default:
-		return INSN_RISKY;
+		return false;
 	}
 }
 
-static enum insn_risk one_byte_risk(const struct cursor *c, unsigned op)
+static bool is_one_byte_safe(const struct cursor *c, unsigned op)
 {
 	if (c->rep || c->repne)
-		return INSN_RISKY;
-	if (op < 0x40) {
-		if ((op & 7) < 4)
-			return operand_risk(c);
-		return (op & 7) < 6 && !c->lock ? INSN_SAFE : INSN_RISKY;
-	}
-	if ((op & 0xf0) == 0x50 || op == 0x68 || op == 0x6a) /* push, pop */
-		return c->lock ? INSN_RISKY : INSN_STACK;
+		return false;
+	if (op < 0x40)
+		return (op & 7) < 4 ? in_register(c) : (op & 7) < 6 && !c->lock;
 	if ((op & 0xf0) == 0xb0 || (op >= 0x90 && op <= 0x99)) /* mov, xchg, cbw, cwd */
-		return c->lock ? INSN_RISKY : INSN_SAFE;
+		return !c->lock;
 	switch (op) {
 	case 0x63: /* movsxd, imul, the arithmetic group, test, xchg, mov */
 	case 0x69:
@@ -179,12 +142,12 @@ static enum insn_risk one_byte_risk(const struct cursor *c, unsigned op)
 	case 0xd1:
 	case 0xd2:
 	case 0xd3:
-		return operand_risk(c);
+		return in_register(c);
 	case 0xc6:
 	case 0xc7:
-		return modrm_reg(c) == 0 ? operand_risk(c) : INSN_RISKY;
+		return modrm_reg(c) == 0 && in_register(c);
 	case 0x8d: /* lea: there must be an operand in memory, which is not touched */
-		return c->at < c->end && *c->at < 0xc0 && !c->lock ? INSN_SAFE : INSN_RISKY;
+		return c->at < c->end && *c->at < 0xc0 && !c->lock;
 	case 0xa8:
 	case 0xa9:
 	case 0xf5: /* cmc, clc, stc, cld, std */
@@ -192,15 +155,15 @@ static enum insn_risk one_byte_risk(const struct cursor *c, unsigned op)
 	case 0xf9:
 	case 0xfc:
 	case 0xfd:
-		return c->lock ? INSN_RISKY : INSN_SAFE;
+		return !c->lock;
 	case 0xf6: /* not div and idiv */
 	case 0xf7:
-		return modrm_reg(c) < 6 ? operand_risk(c) : INSN_RISKY;
+		return modrm_reg(c) < 6 && in_register(c);
 	case 0xfe:
 	case 0xff: /* inc, dec */
-		return modrm_reg(c) < 2 ? operand_risk(c) : INSN_RISKY;
+		return modrm_reg(c) < 2 && in_register(c);
 	default:
-		return INSN_RISKY;
+		return false;
 	}
 }
 
@@ -244,7 +207,7 @@ void insn_decode(const unsigned char *bytes, size_t len, uint64_t addr, struct i
 	struct cursor c = { .at = bytes, .end = bytes + len };
 	unsigned op;
 
-	*ret = (struct insn){ .risk = INSN_RISKY, .marker = marker_of(bytes, len) };
+	*ret = (struct insn){ .marker = marker_of(bytes, len) };
 	while (c.at < c.end && take_prefix(&c, *c.at))
 		c.at++;
 	if (c.at < c.end && (*c.at & 0xf0) == 0x40)
@@ -253,10 +216,10 @@ void insn_decode(const unsigned char *bytes, size_t len, uint64_t addr, struct i
 		return;
 	op = *c.at++;
 	if (op == 0x0f) {
-		ret->risk = two_byte_risk(&c);
+		ret->safe = is_two_byte_safe(&c);
 		return;
 	}
-	ret->risk = one_byte_risk(&c, op);
+	ret->safe = is_one_byte_safe(&c, op);
 	decode_flow(&c, op, addr + len, ret);
 	if (is_string(op) && (c.rep || c.repne) && c.at == c.end)
 		ret->string =

@@ -14,15 +14,6 @@
 
 #define INSN_BYTES 15u /* the longest */
 
-/* How the instruction may end without the next one running, the mildest first. */
-enum insn_risk {
-	INSN_SAFE,  /* it cannot: registers only */
-	INSN_STACK, /* only if what the kernel has mapped for good is not: its stack, addressed by
-		       %rsp, */
-	INSN_FIXED, /* or its data at a place fixed by the code: %rip or %gs and a displacement */
-	INSN_RISKY, /* any other memory, jumps, what is privileged, all that is not known here */
-};
-
 enum insn_string {
 	INSN_NO_STRING,
 	INSN_REPEATS,  /* rep movs, stos, lods, ins, outs: ends when its count is 0 */
@@ -32,7 +23,7 @@ enum insn_string {
 enum insn_flow { INSN_GOES_ON, INSN_CALLS, INSN_JUMPS, INSN_RETURNS };
 
 struct insn {
-	enum insn_risk risk;
+	bool safe; /* once begun the next one runs: no memory, no jump, all known */
 	enum insn_string string;
 	enum insn_flow flow;
 	uint64_t target;      /* of a direct call or an unconditional direct jump, else 0 */
@@ -40,7 +31,7 @@ struct insn {
 	unsigned char marker; /* 1 to 5: a marker of docs/adr/0002-exact.md, else 0 */
 };
 
-/* Any bytes: what is not understood is INSN_RISKY and nothing else. */
+/* Any bytes; what is not understood is not safe, and nothing else. */
 void insn_decode(const unsigned char *bytes, size_t len, uint64_t addr, struct insn *ret);
 
 /*

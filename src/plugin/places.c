@@ -72,7 +72,7 @@ static const char *parse_line(const char **at, struct place *ret)
 	return NULL;
 }
 
-static void places_free(struct context_places *p)
+void context_places_free(struct context_places *p)
 {
 	if (p)
 		free(p->list);
@@ -89,14 +89,14 @@ int context_parse(const char *text, struct context_places **ret, unsigned *ret_l
 	for (*ret_line = 1; *text; ++*ret_line) {
 		*ret_what = parse_line(&text, &place);
 		if (*ret_what) {
-			places_free(p);
+			context_places_free(p);
 			return -EINVAL;
 		}
 		if (!p)
 			p = calloc(1, sizeof(*p));
 		list = p ? realloc(p->list, (p->n + 1) * sizeof(*list)) : NULL;
 		if (!list) {
-			places_free(p);
+			context_places_free(p);
 			return -ENOMEM;
 		}
 		p->list = list;

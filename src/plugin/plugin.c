@@ -267,9 +267,9 @@ static void translate_insn(struct block *b, struct qemu_plugin_insn *insn, bool 
 		return;
 	}
 	/*
-	 * QEMU 7.2 to 8.2 show us one instruction too many, cut off, where the next one crosses into
-	 * another page: it is put off and what we add to it is dropped. So what may cross is not part
-	 * of a block that began before.
+	 * QEMU 7.2 to 8.2 show us one instruction too many, cut off, where the next one crosses
+	 * into another page: it is put off and what we add to it is dropped. So what may cross is
+	 * not part of a block that began before.
 	 */
 	if (addr % PAGE_BYTES + INSN_BYTES > PAGE_BYTES)
 		end_block(b);
@@ -279,7 +279,7 @@ static void translate_insn(struct block *b, struct qemu_plugin_insn *insn, bool 
 	}
 	b->lengths[b->n++] = (unsigned char)len;
 	b->target = in.target;
-	if (in.risk == INSN_RISKY || (in.risk != INSN_SAFE && !kernel) || b->n == MAX_INSNS)
+	if (!in.safe || b->n == MAX_INSNS)
 		end_block(b);
 }
 

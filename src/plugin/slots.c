@@ -63,6 +63,20 @@ int slots_add(struct slots *s, size_t *ret_slot)
 	return 0;
 }
 
+void slots_done(struct slots *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_chunks; i++) {
+		if (s->chunks[i].score)
+			qemu_plugin_scoreboard_free(s->chunks[i].score);
+		else
+			munmap(s->chunks[i].plain, CHUNK_BYTES);
+	}
+	free(s->chunks);
+	*s = (struct slots){ 0 };
+}
+
 static uint64_t *chunk_cells(const struct slots_chunk *c, unsigned cpu)
 {
 	return c->score ? qemu_plugin_scoreboard_find(c->score, cpu) : c->plain;

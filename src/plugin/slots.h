@@ -29,6 +29,7 @@ struct slots {
 /* 0 or -errno. */
 int slots_init(struct slots *s, unsigned cpus);
 int slots_add(struct slots *s, size_t *ret_slot);
+void slots_done(struct slots *s);
 
 uint64_t *slots_cell(const struct slots *s, size_t slot, unsigned cpu);
 /* A chunk's cells of one vCPU, SLOTS_CHUNK of them. */

@@ -68,6 +68,35 @@ struct table *table_new(unsigned cpus)
 	return t;
 }
 
+void table_free(struct table *t)
+{
+	size_t i;
+	int k;
+
+	if (!t)
+		return;
+	for (i = 0; i < BUCKETS; i++) {
+		while (t->afters[i]) {
+			struct table_after *a = t->afters[i];
+
+			t->afters[i] = a->chain;
+			free(a);
+		}
+	}
+	for (i = 0; i < t->n_reps; i++)
+		free(t->reps[i]);
+	for (k = 0; k < TABLE_KINDS; k++)
+		free(t->count[k]);
+	free(t->reps);
+	free(t->blocks);
+	free(t->lengths);
+	free(t->weight);
+	free(t->before);
+	free(t->delta);
+	slots_done(&t->slots);
+	free(t);
+}
+
 struct slots *table_slots(struct table *t)
 {
 	return &t->slots;

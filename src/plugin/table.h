@@ -2,7 +2,8 @@
 /*
  * What was translated, and how often it ran. A block is a run of kernel instructions that, once its
  * first has begun, all begin: only the last may fault or go elsewhere. Its slot counts its
- * executions. The same block translated anew has the same slot.
+ * executions. The same block translated anew has the same slot. One that writes into the page it is
+ * in begins twice in QEMU, and so here.
  *
  * A string instruction with a rep prefix is executed by QEMU one iteration at a time, each a begin
  * of its own. Its `begun` slot counts these. Whether it is over the next instruction tells: it
@@ -51,6 +52,7 @@ struct table;
 
 /* NULL: no memory. */
 struct table *table_new(unsigned cpus);
+void table_free(struct table *t);
 struct slots *table_slots(struct table *t);
 
 /* All: 0 or -errno. `lengths` are those of n instructions; target 0: none. */

@@ -87,6 +87,13 @@ int windows_mark(struct windows *w, enum marker m)
 	return 0;
 }
 
+void windows_done(struct windows *w)
+{
+	free(w->list);
+	w->list = NULL;
+	w->n = w->room = 0;
+}
+
 static void print_window(FILE *f, const struct window_line *w)
 {
 	unsigned i;

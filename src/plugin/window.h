@@ -30,6 +30,9 @@ struct windows {
  */
 int windows_mark(struct windows *w, enum marker m);
 
+/* Frees the list alone. */
+void windows_done(struct windows *w);
+
 /* All of it, `end` included, written to fd. 0 or -errno. */
 int windows_write(const struct windows *w, unsigned api, int fd);
 

@@ -10,17 +10,20 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/exact.h"
 
-#define FW_SELECT      0x510u
-#define FW_DATA	       0x511u
-#define FW_DIR	       0x19u
-#define FW_ENTRIES     256u /* more is no directory */
-#define PANICKED       1u
-#define CHILD_NO_PORTS 2
+#define FW_SELECT	 0x510u
+#define FW_DATA		 0x511u
+#define FW_DIR		 0x19u
+#define FW_ENTRIES	 256u /* more is no directory */
+#define WATCHDOG_2S	 14u
+#define WATCHDOG_SECONDS 2
+#define CHILD_NO_PORTS	 2
 
 struct fw_entry { /* big-endian */
 	uint32_t size;
@@ -136,19 +139,32 @@ int port_flush(int fd, struct error *e)
 	return r;
 }
 
-static int send_stop(void *arg)
+static int start_watchdog(void *arg)
 {
-	const uint8_t panicked = PANICKED;
+	const uint8_t two_seconds = WATCHDOG_2S;
 
 	(void)arg;
-	ports_open(EXACT_PORT_PANIC, 1);
-	out_bytes(EXACT_PORT_PANIC, &panicked, 1);
+	ports_open(EXACT_PORT_WATCHDOG, 1);
+	out_bytes(EXACT_PORT_WATCHDOG, &two_seconds, 1);
 	return 0;
 }
 
 int port_stop(struct error *e)
 {
-	return in_child(send_stop, NULL, "quiet point", e);
+	struct timespec until;
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WATCHDOG_SECONDS;
+	until.tv_nsec += (long)(NSEC_PER_SEC / 10);
+	if (until.tv_nsec >= (long)NSEC_PER_SEC) {
+		until.tv_sec++;
+		until.tv_nsec -= (long)NSEC_PER_SEC;
+	}
+	r = in_child(start_watchdog, NULL, "quiet point", e);
+	while (!r && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+	return r;
 }
 
 static void fw_choose(uint16_t key)

@@ -16,7 +16,12 @@
 
 /* What is in the file `fd`, from its beginning; then it is empty. */
 int port_flush(int fd, struct error *e);
-/* QEMU stops the machine here; returns when it goes on, perhaps in another QEMU. */
+/*
+ * QEMU stops the machine while this sleeps, and it returns when it goes on, perhaps in another
+ * QEMU. A machine that stops itself from within an instruction is stopped at a point that the host
+ * decides by some instructions; one that idles rests at one point. So a watchdog (ib700) is set,
+ * and it fires in the middle of the sleep.
+ */
 int port_stop(struct error *e);
 /* The fw_cfg file EXACT_FW_CFG, without the spaces at its end. Caller frees. -ENOENT: not there. */
 int port_read_plan(char **ret_text, size_t *ret_len, struct error *e);

@@ -245,7 +245,7 @@ int vm_exact_boot(const struct vm_config *cfg, unsigned smp, VM_LINE_CALLBACK(li
 	if (!r)
 		r = exact_ram(x, e);
 	if (!r)
-		r = exact_go(x, smp, NULL, e);
+		r = exact_go(x, smp, cfg->exact_plugin, e);
 	if (!r && ret_result->end == VM_DONE)
 		r = exact_snapshot(x, ret_snapshot, e);
 	if (r < 0)

@@ -32,7 +32,8 @@ static char *exact_plugin(const char *plugin, const int fds[EXACT_N_FDS])
 
 	str_add(&s, "file=");
 	add_value(&s, plugin);
-	str_printf(&s, ",out=/proc/self/fd/%d", fds[EXACT_FD_COUNTS]);
+	if (fds[EXACT_FD_COUNTS] >= 0)
+		str_printf(&s, ",out=/proc/self/fd/%d", fds[EXACT_FD_COUNTS]);
 	if (fds[EXACT_FD_CONTEXTS] >= 0)
 		str_printf(&s, ",contexts=/proc/self/fd/%d", fds[EXACT_FD_CONTEXTS]);
 	return str_take(&s);

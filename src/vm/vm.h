@@ -74,6 +74,7 @@ struct vm_config {
 	uint64_t silence_timeout_ns;  /* between lines; 0: VM_SILENCE_TIMEOUT_NS */
 	uint64_t total_timeout_ns;    /* start to the last line; 0: none */
 	uint64_t poweroff_timeout_ns; /* done or panic to QEMU's end; 0: VM_POWEROFF_TIMEOUT_NS */
+	const char *exact_plugin;     /* exact mode's boots load it, to count nothing; NULL: none */
 	const volatile sig_atomic_t *stop; /* nonzero: give up soon (within .3 s); NULL: never */
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kdelta bisect git over 32 commits of a real kernel: the source of the package linux-source, tiny
 # kernels. One commit adds an instruction to getppid, some before the middle do not build.
-# About eight minutes on two cores; 5 GB in the temporary folder.
+# About ten minutes on two cores; 5 GB in the temporary folder.
 
 bats_require_minimum_version 1.5.0
 
@@ -72,5 +72,5 @@ id()
 	git bisect run kdelta bisect judge --exact -w getppid --good "$(id base)" >"$BATS_FILE_TMPDIR/run" 2>&1
 	git bisect log | sed 's/^/# /' >&3
 	[ "$(git rev-parse --short=12 refs/bisect/bad)" = "$(id c21)" ]
-	git bisect reset -q
+	git bisect reset >"$BATS_FILE_TMPDIR/reset" 2>&1
 }

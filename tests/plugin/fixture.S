@@ -55,6 +55,7 @@ header:
 	.long	0x1badb002, 0x00010000, -(0x1badb002 + 0x00010000)
 	.long	header, load_start, load_end, load_end, start32
 
+	.globl	start32
 start32:
 	movl	$(pml4 - BASE), %eax
 	movl	%eax, %cr3
