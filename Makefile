@@ -28,6 +28,10 @@ acceptance:
 	@ninja -C $(BUILD) --quiet all
 	@tools/acceptance $(BUILD)
 
+# Where there is a PMU: does a change in instructions agree with perf's?
+agree-pmu: all
+	@tools/agree-pmu $(BUILD)
+
 fuzz:
 	@tools/deps build check
 	@tools/fuzz $(FUZZ_SECONDS)
@@ -50,10 +54,11 @@ help:
 	@echo 'make demo        measure two kernels in virtual machines, show the comparison'
 	@echo 'make check       all tests and checks; STEPS="unit cli" runs only these'
 	@echo 'make acceptance  long checks, and those that depend on timing'
+	@echo 'make agree-pmu   compare exact mode with a PMU, kernel by kernel'
 	@echo 'make fuzz        each fuzz target for FUZZ_SECONDS=60'
 	@echo 'make docs        write the generated pages of docs/ anew'
 	@echo 'make format      clang-format everything'
 	@echo 'make install     into PREFIX=/usr/local; DESTDIR is respected'
 	@echo 'make clean       remove build/'
 
-.PHONY: all deps demo check acceptance fuzz docs format install clean help
+.PHONY: all deps demo check acceptance agree-pmu fuzz docs format install clean help

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -150,22 +152,42 @@ static bool exact_read(struct exact *x, int *fd)
 	return true;
 }
 
+/* As write(2) where nobody reads any more, without the signal. */
+static ssize_t write_quietly(int fd, const void *data, size_t len)
+{
+	const struct timespec now = { 0, 0 };
+	sigset_t broken, before;
+	ssize_t n;
+	int err;
+
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken, &before);
+	n = write(fd, data, len);
+	err = errno;
+	if (n < 0 && err == EPIPE)
+		sigtimedwait(&broken, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = err;
+	return n;
+}
+
 void exact_feed(struct exact *x)
 {
 	const struct vm_snapshot *s = x->from;
-	ssize_t n = 1;
 
-	while (x->stream >= 0 && x->fed < s->state_len && n > 0) {
-		n = write(x->stream, (const char *)s->state + x->fed, s->state_len - x->fed);
+	while (x->stream >= 0 && x->fed < s->state_len) {
+		ssize_t n = write_quietly(x->stream, (const char *)s->state + x->fed,
+					  s->state_len - x->fed);
+
 		if (n > 0)
 			x->fed += (size_t)n;
-		else if (errno == EINTR)
-			n = 1;
-		else if (errno != EAGAIN)
-			boot_fd_drop(&x->stream);
+		else if (n < 0 && errno == EAGAIN)
+			return;
+		else if (n < 0 && errno != EINTR)
+			break;
 	}
-	if (x->fed == s->state_len)
-		boot_fd_drop(&x->stream);
+	boot_fd_drop(&x->stream);
 }
 
 /* ---- what is told to QEMU ---- */
@@ -312,8 +334,6 @@ static void exact_step(struct exact *x)
 			break;
 		if (!x->run && x->quiet && q->watchdogs != x->watchdogs)
 			exact_ask_rest(x);
-		else if (!x->run && x->quiet && q->panics != x->panics && !x->console.panicked)
-			exact_save(x);
 		else
 			exact_paused(x);
 		break;
