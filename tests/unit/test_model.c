@@ -477,12 +477,21 @@ static void points_have_a_limit(void **state)
 static void plans_come_back(void **state)
 {
 	struct plan_item items[2] = {
-		{ "id-1", "ctx", "procs=2", true, false, 250000000, NULL, 0 },
-		{ "id-2", "x\"y", "run=\"a,b\"", false, true, 1, NULL, 0 },
+		{ "id-1",
+		  "ctx",
+		  "procs=2",
+		  true,
+		  false,
+		  250000000,
+		  NULL,
+		  0,
+		  32,
+		  { 3, 7121000, 15, 640, 24 } },
+		{ "id-2", "x\"y", "run=\"a,b\"", false, true, 1, NULL, 0, 0, { 0 } },
 	};
 	CLEANUP_JSON json_t *context = json_pack("{s:s}", "cpu", "this one");
 	struct plan p = { .boot = "b",
-			  .class = "kvm",
+			  .class = "exact",
 			  .context = context,
 			  .warmup_ns = 1,
 			  .batch_ns = 2,
@@ -499,6 +508,9 @@ static void plans_come_back(void **state)
 	assert_string_equal(again, text);
 	assert_int_equal(q.n, 2);
 	assert_string_equal(q.items[1].params, "run=\"a,b\"");
+	assert_int_equal(q.items[0].n, 32);
+	assert_int_equal(q.items[0].perturb.idle_ns, 7121000);
+	assert_int_equal(q.items[0].perturb.slab, 24);
 	plan_done(&q);
 	plan_done(NULL);
 }
