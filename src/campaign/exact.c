@@ -42,7 +42,9 @@ struct exact_campaign {
 	unsigned calibrates; /* the side that does; n: none yet */
 	json_t *context;
 	char *cache_dir;
-	int r; /* the host's fault that ends it all */
+	bool running; /* the runs were begun */
+	int r;	      /* the host's fault that ends it all, with e */
+	struct error *e;
 };
 
 static bool stopped(const struct exact_campaign *x)
@@ -136,8 +138,10 @@ static void store_line(struct exact_campaign *x, struct side *s, const char *lin
 		return;
 	s->failed = true;
 	s->reason = mem_strdup(err.text);
-	if (err.code == ENOSPC || err.code == EIO || err.code == EBUSY)
+	if (!x->r && (err.code == ENOSPC || err.code == EIO || err.code == EBUSY)) {
 		x->r = -err.code;
+		error_set(x->e, err.code, "%s", err.text);
+	}
 }
 
 static void store_lines(struct exact_campaign *x, struct side *s, const char *text)
@@ -188,7 +192,7 @@ static void store_runs(struct exact_campaign *x, struct side *s)
 {
 	uint64_t start = clock_mono_ns();
 
-	while (s->stored < x->items && s->runs[s->stored].host_ns && !s->failed) {
+	while (s->stored < x->items && s->runs[s->stored].over && !s->failed) {
 		struct exact_task *t = &s->runs[s->stored];
 
 		/* Stopped by a signal: it says nothing of the kernel, and is unfinished. */
@@ -200,8 +204,6 @@ static void store_runs(struct exact_campaign *x, struct side *s)
 		else
 			store_lines(x, s, str_get(&t->lines));
 		exact_task_done(t);
-		t->reason = NULL;
-		memset(&t->result, 0, sizeof(t->result));
 	}
 	x->x->timing.store_ns += clock_mono_ns() - start;
 }
@@ -233,8 +235,11 @@ static void end_side(struct exact_campaign *x, struct side *s, struct campaign_t
 	if (ingest_end(&s->in, s->boot_id, &end, tally, e) < 0 && !x->r)
 		x->r = -EIO;
 	progress_step(&x->c->progress, 1);
-	vm_snapshot_done(&s->k.snapshot);
-	s->k.snapshot = (struct vm_snapshot)VM_SNAPSHOT_INIT;
+	/* Where some are left, threads may be at them. */
+	if (s->stored == x->items) {
+		vm_snapshot_done(&s->k.snapshot);
+		s->k.snapshot = (struct vm_snapshot)VM_SNAPSHOT_INIT;
+	}
 }
 
 /* ---- tasks ---- */
@@ -264,12 +269,36 @@ static uint64_t n_of(const struct campaign_exact *x, const struct plan_item *ite
 	return 0;
 }
 
+static const struct exact_task *calibration_of(const struct exact_campaign *x,
+					       const struct plan_item *item)
+{
+	CLEANUP_FREE char *key = settings_key(item->params, item->settings, item->n_settings);
+	size_t i;
+
+	for (i = 0; i < x->points; i++) {
+		const struct plan_item *it = x->calibrations[i].item;
+		CLEANUP_FREE char *its = settings_key(it->params, it->settings, it->n_settings);
+
+		if (str_eq(it->workload, item->workload) && str_eq(its, key))
+			return &x->calibrations[i];
+	}
+	return NULL;
+}
+
 static void start_run(struct exact_campaign *x, struct side *s, size_t i)
 {
 	struct exact_task *t = &s->runs[i];
+	const struct exact_task *c;
 
 	*t = task_of(x, s, EXACT_RUN);
 	t->item = &s->plan.items[i];
+	c = calibration_of(x, t->item);
+	/* How many operations could not be found out, and not by the guest's fault. */
+	if (c && c->reason) {
+		t->reason = mem_strdup(c->reason);
+		t->over = true;
+		return;
+	}
 	t->n = n_of(x->x, t->item);
 	/* It failed or was skipped where it was tried first: let it say so itself, here. */
 	t->n = t->n ? t->n : 1;
@@ -306,6 +335,26 @@ static void start_calibrations(struct exact_campaign *x, struct side *s)
 	}
 }
 
+/*
+ * The first kernel of the command line that came up is the one that is asked, whichever came up
+ * first: the same command counts the same.
+ */
+static void go_on(struct exact_campaign *x)
+{
+	unsigned i;
+
+	for (i = 0; i < x->n && x->calibrates == x->n; i++) {
+		if (x->sides[i].up)
+			start_calibrations(x, &x->sides[i]);
+		else if (!x->sides[i].over)
+			return;
+	}
+	if (x->calibrates == x->n || x->calibrated < x->points || x->running || stopped(x))
+		return;
+	x->running = true;
+	start_runs(x, NULL);
+}
+
 static void boot_over(struct exact_campaign *x, struct side *s, struct campaign_tally *tally,
 		      struct error *e)
 {
@@ -334,29 +383,40 @@ static void boot_over(struct exact_campaign *x, struct side *s, struct campaign_
 	} else {
 		s->up = true;
 		store_symbols_fact(x, s);
+		if (s->k.restless)
+			progress_warn(&x->c->progress,
+				      "kdelta: %s: the guest was never quiet, though it was waited "
+				      "for: what it still did may be in the counts",
+				      s->k.kernel->label);
 	}
 	exact_task_done(t);
-	if (!s->up)
-		return;
-	if (x->calibrates == x->n)
-		start_calibrations(x, s);
-	if (x->calibrated == x->points)
+	if (s->up && x->running)
 		start_runs(x, s);
+	else
+		go_on(x);
 }
 
 static void calibration_over(struct exact_campaign *x, struct exact_task *t)
 {
 	x->x->timing.calibrations++;
 	x->x->timing.calibrate_ns += t->host_ns;
+	/* QEMU was killed, or hung: once is no reason to give the point up. */
+	if (t->reason && !stopped(x) && !t->again) {
+		exact_task_done(t);
+		t->again = true;
+		t->r = 0;
+		t->err = (struct error)ERROR_INIT;
+		pool_add(&x->pool, &t->link);
+		return;
+	}
 	if (!t->reason && t->n) {
 		CLEANUP_FREE char *key =
 			settings_key(t->item->params, t->item->settings, t->item->n_settings);
 
 		campaign_exact_know(x->x, t->item->workload, key, t->n);
 	}
-	if (++x->calibrated == x->points && !stopped(x))
-		start_runs(x, NULL);
-	exact_task_done(t);
+	x->calibrated++;
+	go_on(x);
 }
 
 static struct side *side_of(struct exact_campaign *x, const struct exact_task *t)
@@ -385,6 +445,7 @@ static void task_over(struct exact_campaign *x, struct exact_task *t, struct cam
 		x->x->timing.run_ns += t->host_ns - t->count_ns;
 		x->x->timing.start_ns += t->result.boot_ns;
 		x->x->timing.count_ns += t->count_ns;
+		t->over = true;
 		store_runs(x, s);
 		if (s->stored == x->items || s->failed)
 			end_side(x, s, tally, e);
@@ -397,12 +458,13 @@ static void task_over(struct exact_campaign *x, struct exact_task *t, struct cam
 static json_t *exact_context(const struct exact_campaign *x, const struct campaign_vm *v,
 			     const struct campaign_host *host)
 {
+	CLEANUP_FREE char *cpu = vm_exact_cpu(v->cpu_model);
 	json_t *j = host_context(x->c, v, host);
 	char sha[SHA256_HEX_SIZE];
 
 	sha256_hex(host->initrd, host->initrd_len, sha);
 	json_object_set_new(j, "accel", json_string("tcg,icount"));
-	json_object_set_new(j, "cpu", json_string(VM_EXACT_CPU));
+	json_object_set_new(j, "cpu", json_str(cpu));
 	json_object_set_new(j, "cpus", json_u64(x->x->smp));
 	json_object_set_new(j, "initramfs", json_string(sha));
 	return j;
@@ -465,7 +527,7 @@ int campaign_exact(struct campaign *c, const struct campaign_vm *v, struct campa
 		   const struct campaign_host *host, const struct campaign_kernel *kernels,
 		   unsigned n, struct campaign_tally *ret, struct error *e)
 {
-	struct exact_campaign x = { .c = c, .x = xo, .n = n, .calibrates = n };
+	struct exact_campaign x = { .c = c, .x = xo, .n = n, .calibrates = n, .e = e };
 	CLEANUP_FREE char(*ids)[ID_UUID_SIZE] = mem_array(n, ID_UUID_SIZE);
 	uint64_t start = clock_mono_ns();
 	unsigned i;
@@ -494,6 +556,8 @@ int campaign_exact(struct campaign *c, const struct campaign_vm *v, struct campa
 	for (i = 0; i < n; i++) {
 		struct side *s = &x.sides[i];
 
+		if (s->up && x.running)
+			store_runs(&x, s);
 		end_side(&x, s, ret, e);
 		for (k = 0; s->runs && k < x.items; k++)
 			exact_task_done(&s->runs[k]);

@@ -39,8 +39,10 @@ static enum vm_line boot_line(void *arg, const char *line, size_t len, char *why
 	} else {
 		str_printf(&t->lines, "%.*s\n", (int)len, line);
 	}
-	if (str_eq(kind, "quiet"))
+	if (str_eq(kind, "quiet")) {
+		t->k->restless = !json_opt_bool(r.raw, "quiet", false);
 		ret = VM_LINE_DONE;
+	}
 	if (r.kind == RECORD_FAIL) {
 		snprintf(why, size, "the agent failed: %.200s", r.fail.reason);
 		ret = VM_LINE_ABORT;
@@ -296,7 +298,9 @@ void exact_task_done(struct exact_task *t)
 	if (!t)
 		return;
 	vm_result_done(&t->result);
+	memset(&t->result, 0, sizeof(t->result));
 	free(t->reason);
+	t->reason = NULL;
 	str_done(&t->lines);
 }
 

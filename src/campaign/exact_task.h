@@ -24,6 +24,7 @@ struct exact_kernel {
 	bool symbols_known;
 	bool contexts_known;
 	char *kallsyms; /* the agent's record, until it is used */
+	bool restless;	/* it was not quiet in the time that it was given */
 };
 
 enum exact_act { EXACT_BOOT, EXACT_CALIBRATE, EXACT_RUN };
@@ -47,6 +48,7 @@ struct exact_task {
 	char *reason;		 /* why it failed; NULL: it went well */
 	struct str lines;	 /* records for the store, or of a boot as they came */
 	uint64_t host_ns, count_ns, symbols_ns;
+	bool over, again; /* for the thread that owns these: it is done; it was tried twice */
 };
 
 /* For the pool; takes any of the three. */

@@ -253,7 +253,7 @@ static int vm(struct measure *m, struct campaign_vm *cv, const struct vm_kernels
 	if (!r)
 		r = campaign(m, cv, v, &host, &c, &tally, &err);
 	campaign_host_done(&host);
-	return vm_report(m, v, ro, &c, &tally, r, &err);
+	return vm_report(m, v, ro, false, &c, &tally, r, &err);
 }
 
 int cmd_vm(int argc, char **argv)
@@ -346,6 +346,8 @@ int cmd_vm(int argc, char **argv)
 			"--exact has one boot a kernel: leave --%s out (--perturb says how many "
 			"runs of each workload)",
 			boots ? "boots" : "seed");
+	else if (ro.fail_on && exact_check_gate(ro.fail_on, exact, &err) < 0)
+		r = -EINVAL;
 	else if (!exact && exact_asked(&xo))
 		r = error_set(
 			&err, EINVAL,

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "compare/compare.h"
 #include "model/exact.h"
 
 bool exact_asked(const struct exact_options *xo)
@@ -36,6 +38,25 @@ int exact_check_metrics(const struct option_list *metrics, struct error *e)
 	}
 	str_done(&known);
 	return r;
+}
+
+int exact_check_gate(const char *words, bool exact, struct error *e)
+{
+	const unsigned counts = COMPARE_GATE_MORE | COMPARE_GATE_FEWER | COMPARE_GATE_WITHIN;
+	unsigned gate;
+	int r = compare_gate_parse(words, &gate, e);
+
+	if (r < 0)
+		return error_prefix(e, "--fail-on");
+	if (exact && gate & ~counts)
+		return error_set(e, EINVAL,
+				 "--fail-on: exact results are more, fewer or within: say "
+				 "--fail-on more");
+	if (!exact && gate & counts)
+		return error_set(e, EINVAL,
+				 "--fail-on: more, fewer and within go with --exact: say --fail-on "
+				 "worse");
+	return 0;
 }
 
 static void reproduce(const struct measure *m, const struct campaign_vm *cv,
@@ -113,14 +134,32 @@ static int go_on(const struct measure *m, struct exact_options *xo, const struct
 				      ? d.experiments[0].reproduce
 				      : "unknown");
 	for (i = 0; i < v->total && !r; i++) {
+		const struct campaign_kernel *k = &v->kernel[i];
 		bool done = false;
 
-		for (b = 0; b < d.n_boots; b++)
-			done |= d.boots[b].state == DS_OK &&
-				str_eq(d.kernels[d.boots[b].kernel].label, v->kernel[i].label);
+		for (b = 0; b < d.n_boots && !r; b++) {
+			const struct ds_kernel *old = &d.kernels[d.boots[b].kernel];
+
+			if (d.boots[b].state != DS_OK || !str_eq(old->label, k->label))
+				continue;
+			done = true;
+			if (old->build_id && k->image->build_id &&
+			    !str_eq(old->build_id, k->image->build_id))
+				r = error_set(
+					e, ESTALE,
+					"-e %s: '%s' is another kernel by now (build-id %.12s, "
+					"counted was %.12s): use another name",
+					m->experiment, k->label, k->image->build_id, old->build_id);
+		}
 		if (!done)
 			left[n++] = v->kernel[i];
 	}
+	for (b = 0; b < d.n_invocations && !r; b++)
+		if (d.invocations[b].context &&
+		    !strstr(d.invocations[b].context, m->known.agent_build_id))
+			r = error_set(e, ESTALE,
+				      "-e %s: another kdelta-agent counted that: use another name",
+				      m->experiment);
 	if (!r)
 		campaign_exact_know_all(&xo->x, &d);
 	*ret_left = n;
@@ -176,11 +215,12 @@ int vm_exact(struct measure *m, struct campaign_vm *cv, struct exact_options *xo
 		r = cmd_store(m->store_path, true, &c.store, &err);
 	if (!r)
 		r = campaign(m, cv, xo, v, &c, &tally, &err);
-	return vm_report(m, v, ro, &c, &tally, r, &err);
+	return vm_report(m, v, ro, true, &c, &tally, r, &err);
 }
 
 int vm_report(const struct measure *m, const struct vm_kernels *v, const struct report_options *ro,
-	      struct campaign *c, const struct campaign_tally *tally, int r, struct error *err)
+	      bool exact, struct campaign *c, const struct campaign_tally *tally, int r,
+	      struct error *err)
 {
 	const char *id = c->experiment;
 	struct store_selection sel = { &id, 1, NULL, 0 };
@@ -193,7 +233,9 @@ int vm_report(const struct measure *m, const struct vm_kernels *v, const struct 
 	}
 	code = r < 0 || *c->stop || v->skipped || !campaign_complete(tally) ? CMD_PARTIAL : CMD_OK;
 	if (*c->stop)
-		fprintf(stderr, "kdelta: interrupted; what was measured is kept%s%s\n",
+		fprintf(stderr, "kdelta: interrupted; %s%s%s\n",
+			exact ? "a kernel that was not finished will be counted again"
+			      : "what was measured is kept",
 			m->experiment ? ", the same command goes on with -e " : "",
 			m->experiment ? m->experiment : "");
 	/* What was skipped has its reasons in the report. */

@@ -10,6 +10,8 @@
 bool exact_asked(const struct exact_options *xo);
 /* -ENOENT: exact mode has no such metric. */
 int exact_check_metrics(const struct option_list *metrics, struct error *e);
+/* -EINVAL: words of --fail-on that this mode does not have. */
+int exact_check_gate(const char *words, bool exact, struct error *e);
 int vm_exact_dry_run(const struct measure *m, const struct campaign_vm *cv,
 		     const struct exact_options *xo, const struct vm_kernels *v);
 /* Measures and prints the comparison; the exit code. */
@@ -20,6 +22,7 @@ int vm_exact(struct measure *m, struct campaign_vm *cv, struct exact_options *xo
  * The exit code.
  */
 int vm_report(const struct measure *m, const struct vm_kernels *v, const struct report_options *ro,
-	      struct campaign *c, const struct campaign_tally *tally, int r, struct error *err);
+	      bool exact, struct campaign *c, const struct campaign_tally *tally, int r,
+	      struct error *err);
 
 #endif

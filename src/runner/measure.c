@@ -24,6 +24,7 @@
 #define BEATS	       4u /* batches in a heartbeat, at least */
 #define SLICE_MIN_NS   NSEC_PER_USEC
 #define EXACT_TRIES    3u /* of each n: the shortest had no tick in it */
+#define EXACT_MAX      20000u
 #define N_MAX	       (1ull << 40)
 
 static struct shared *alarm_page; /* the handler has no argument; one run a process */
@@ -282,7 +283,8 @@ static int measure_exact(struct run *run, const struct plan *plan, struct crew *
 		r = warm_up(run, plan, crew, n, 0, 0);
 	}
 	for (i = 0; !r; i++) {
-		if (asked ? i >= asked : spent >= run->item->time_ns && i >= SAMPLES_MIN)
+		if (asked ? i >= asked
+			  : i >= EXACT_MAX || (spent >= run->item->time_ns && i >= SAMPLES_MIN))
 			break;
 		atomic_store(&run->sh->sample_index, (int32_t)i);
 		shared_phase(run->sh, "sample %u", i);

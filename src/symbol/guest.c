@@ -9,6 +9,11 @@
 
 #define SHOWN_MAX 80 /* of a line that is wrong */
 
+bool symbol_type_ok(char type)
+{
+	return isalpha((unsigned char)type) || type == '?';
+}
+
 bool symbol_name_ok(const char *name, size_t len)
 {
 	if (!len || len > SYMBOL_NAME_MAX)
@@ -41,7 +46,7 @@ int symbol_line_next(const char **text, struct symbol_line *ret)
 		return 0;
 	n = hex(p, &ret->addr);
 	p += n;
-	if (!n || p[0] != ' ' || !isgraph((unsigned char)p[1]) || p[2] != ' ')
+	if (!n || p[0] != ' ' || !symbol_type_ok(p[1]) || p[2] != ' ')
 		return -EINVAL;
 	ret->type = p[1];
 	ret->name = p += 3;

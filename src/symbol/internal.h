@@ -42,6 +42,8 @@ struct symbol_line {
 };
 /* Takes the line at *text and steps behind it. 1: there it is, 0: no more, -EINVAL. */
 int symbol_line_next(const char **text, struct symbol_line *ret);
+/* As nm(1) says it: a letter, or '?' for what it does not know (__nosave_begin has that). */
+bool symbol_type_ok(char type);
 bool symbol_name_ok(const char *name, size_t len); /* printable, no space, not too long */
 
 /* The cache file's text; caller frees. Only the kernel's own symbols, before modules came. */

@@ -344,7 +344,7 @@ static struct symbols *read_symbols(const struct tables *t, const struct address
 	for (uint32_t i = 0; i < t->count; i++) {
 		size_t n = expand(t, &at, name);
 
-		if (n < 2 || !isgraph((unsigned char)name[0]) || !symbol_name_ok(name + 1, n - 1)) {
+		if (n < 2 || !symbol_type_ok(name[0]) || !symbol_name_ok(name + 1, n - 1)) {
 			symbols_free(s);
 			return NULL;
 		}

@@ -76,6 +76,8 @@ int vm_exact_run(const struct vm_config *cfg, unsigned smp, const struct vm_exac
 /* Takes NULL and VM_SNAPSHOT_INIT; leaves the latter. */
 void vm_snapshot_done(struct vm_snapshot *s);
 
+/* What -cpu gets for a model (NULL: VM_EXACT_CPU). Caller frees. */
+char *vm_exact_cpu(const char *model);
 /*
  * Does this QEMU take plugins? -ENOTSUP with the reason: built without them. `smp` above 1 needs
  * QEMU 9.0 or newer: 7.2's round robin hands one CPU the whole budget and hangs at boot. `version`

@@ -9,11 +9,10 @@
 #include "vm/exact.h"
 #include "vm/qemu.h"
 
-static char *exact_cpu(const struct vm_config *cfg)
+char *vm_exact_cpu(const char *model)
 {
 	/* What they give is a matter of chance. */
-	return cfg->cpu_model ? mem_printf("%s,-rdrand,-rdseed", cfg->cpu_model)
-			      : mem_strdup(VM_EXACT_CPU);
+	return model ? mem_printf("%s,-rdrand,-rdseed", model) : mem_strdup(VM_EXACT_CPU);
 }
 
 /* A comma ends a value, two are one. */
@@ -60,7 +59,7 @@ char **exact_argv(const struct vm_config *cfg, unsigned smp, const char *path, c
 	qemu_words_add(&w, "-accel", mem_strdup("tcg,thread=single"));
 	qemu_words_add(&w, "-icount", mem_strdup("shift=0,sleep=off"));
 	qemu_words_add(&w, "-rtc", mem_strdup("clock=vm,base=2026-01-01"));
-	qemu_words_add(&w, "-cpu", exact_cpu(cfg));
+	qemu_words_add(&w, "-cpu", vm_exact_cpu(cfg->cpu_model));
 	qemu_words_add(&w, "-smp", mem_printf("%u", smp ? smp : 1));
 	qemu_words_add(&w, "-m", mem_printf("%u", mem_mib));
 	qemu_words_add(&w, "-kernel", mem_printf("/proc/self/fd/%d", fds[EXACT_FD_KERNEL]));

@@ -28,6 +28,9 @@ refuses()
 	refuses '--invocations has no meaning' --invocations 3 -w getppid
 	refuses 'leave --accel out' --accel kvm -w getppid
 	refuses '--smp 2 shows code paths' --cpus 2 -w getppid
+	refuses 'exact results are more, fewer or within' --fail-on worse -w getppid
+	run -2 kdelta vm --fail-on more -w getppid old new
+	prints 'go with --exact'
 	run -2 kdelta vm --perturb 4 -w getppid old new
 	prints 'go with --exact'
 }

@@ -287,5 +287,5 @@ killed()
 		'qemu_plugin_install qemu_plugin_version' ]
 	[ -z "$(nm -D --undefined-only "$plugin" | awk '$1 == "U" && $2 !~ /@GLIBC_/')" ]
 	[ "$(readelf -d "$plugin" | grep -o 'Shared library: .*')" = 'Shared library: [libc.so.6]' ]
-	! grep -q TEXTREL <<<"$(readelf -d "$plugin")"
+	run ! grep -q TEXTREL <<<"$(readelf -d "$plugin")"
 }

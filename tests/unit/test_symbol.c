@@ -109,6 +109,7 @@ static void smallest(void **state)
 		assert_read(&vmlinux, &b);
 		build_symbol(&b, BUILD_BASE, 't', "b");
 		build_symbol(&b, BUILD_BASE + 1, 'D', "c");
+		build_symbol(&b, BUILD_BASE + 2, '?', "__nosave_begin");
 		build_symbol_vmlinux(&vmlinux, &b, layout, false);
 		assert_read(&vmlinux, &b);
 		free(b.list);

@@ -14,6 +14,13 @@ setup()
 	: "${KDELTA_TEST_KERNEL:?names the kernel to boot, see tools/test-kernel}"
 }
 
+# What keeps the host busy ends with its test, however that ends.
+teardown()
+{
+	[ ! -f loads ] || xargs -r kill <loads 2>/dev/null || true
+	rm -f loads
+}
+
 # counted LABEL [WORKLOAD]: all that was counted of it, without ids and times, in a fixed order.
 counted()
 {
@@ -66,8 +73,10 @@ counted()
 }
 
 @test "a busy host, kdelta held up, fewer workloads: the same digits as before" {
-	(while :; do :; done) & one=$!
-	(while :; do :; done) & two=$!
+	for _ in 1 2; do
+		(exec 3>&- && while :; do :; done) &
+		echo $! >>loads
+	done
 	kdelta vm --exact --perturb 2 -e second --format json -w pipe:place=same \
 		"c=$KDELTA_TEST_KERNEL" >out 2>err & vm=$!
 	for _ in 1 2 3 4 5 6; do
@@ -77,7 +86,7 @@ counted()
 		kill -CONT $vm
 	done
 	wait $vm
-	kill $one $two
+	teardown
 	cat err
 	counted first pipe | sort -u >before
 	counted second pipe | sort >after
@@ -91,6 +100,14 @@ counted()
 		"k=$KDELTA_TEST_KERNEL,append=rdinit=/nonexistent"
 	[[ $stderr = *"boot of k failed: panicked: kernel panic: "*"nothing was measured"* ]]
 	[ -z "$(exported sample .metric)" ]
+}
+
+@test "another CPU model: another context, never compared with the first" {
+	kdelta vm --exact --perturb 1 -e skylake --cpu Skylake-Client -w getppid "s=$KDELTA_TEST_KERNEL" >/dev/null
+	[ "$(kdelta export -e skylake | jq -r 'select(.k == "invocation") | .context.cpu')" = \
+		Skylake-Client,-rdrand,-rdseed ]
+	run -0 kdelta compare -e first -e skylake a s -w getppid --format json
+	jq -e '[.rows[].pairs[]] | length == 0' <<<"$output"
 }
 
 @test "the shell is there, and a program is counted whole" {

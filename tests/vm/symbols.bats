@@ -19,7 +19,7 @@ setup()
 	for name in _stext schedule __switch_to_asm asm_sysvec_apic_timer_interrupt irqentry_exit; do
 		grep -qx "ffffffff8[0-9a-f]* [tT] $name" map
 	done
-	! grep -vqE '^[0-9a-f]{16} [A-Za-z] [!-~]+$' map
+	run ! grep -vqE '^[0-9a-f]{16} [A-Za-z] [!-~]+$' map
 	# They agree with themselves, and not when one address is another.
 	"$build/tests/test_symbol" "$KDELTA_TEST_KERNEL" map
 	sed '/ schedule$/s/^f/e/' map >other
