@@ -56,8 +56,9 @@ static const struct {
 			      "batches of several kinds, shown apart; no word but \"same\"",
 			      false },
 	[COMPARE_NO_CONTEXTS] = { "no contexts",
-				  "kernel symbols are missing: typical includes interrupts; no "
-				  "word where only one side's does",
+				  "interrupts are not told apart (kernel symbols are missing, or "
+				  "several CPUs): typical includes them; no word where only one "
+				  "side's does",
 				  false },
 };
 

@@ -28,12 +28,12 @@ struct contexts {
 	const struct slots *slots;
 	struct task *tasks; /* hashed, key 0: free */
 	size_t n, room;
-	struct cpu cpus[];
+	struct cpu cpu;
 };
 
 struct contexts *contexts_new(const struct slots *s)
 {
-	struct contexts *c = calloc(1, sizeof(*c) + s->cpus * sizeof(c->cpus[0]));
+	struct contexts *c = calloc(1, sizeof(*c));
 
 	if (c)
 		c->slots = s;
@@ -93,11 +93,11 @@ static int set_class(struct contexts *c, uint64_t key, enum context class)
 }
 
 /* Puts down what ran since the last time. */
-static void settle(struct contexts *c, unsigned index)
+static void settle(struct contexts *c)
 {
-	struct cpu *cpu = &c->cpus[index];
-	uint64_t user = *slots_cell(c->slots, SLOT_USER, index);
-	uint64_t all = *slots_cell(c->slots, SLOT_KERNEL, index) + user;
+	struct cpu *cpu = &c->cpu;
+	uint64_t user = *slots_cell(c->slots, SLOT_USER);
+	uint64_t all = *slots_cell(c->slots, SLOT_KERNEL) + user;
 
 	if (cpu->depth)
 		cpu->sums.instructions[cpu->stack[cpu->depth - 1]] += all - cpu->mark;
@@ -108,69 +108,69 @@ static void settle(struct contexts *c, unsigned index)
 	cpu->user_mark = user;
 }
 
-static void settle_task(struct contexts *c, unsigned index)
+static void settle_task(struct contexts *c)
 {
-	struct cpu *cpu = &c->cpus[index];
+	struct cpu *cpu = &c->cpu;
 
-	settle(c, index);
+	settle(c);
 	if (cpu->user)
 		cpu->class = CONTEXT_TASK;
 	cpu->sums.instructions[cpu->class] += cpu->pending;
 	cpu->pending = 0;
 }
 
-static void push(struct contexts *c, unsigned index, enum context what)
+static void push(struct contexts *c, enum context what)
 {
-	struct cpu *cpu = &c->cpus[index];
+	struct cpu *cpu = &c->cpu;
 
-	settle(c, index);
+	settle(c);
 	if (cpu->depth < DEPTH)
 		cpu->stack[cpu->depth++] = what;
 }
 
-static void pop(struct contexts *c, unsigned index, enum context what)
+static void pop(struct contexts *c, enum context what)
 {
-	struct cpu *cpu = &c->cpus[index];
+	struct cpu *cpu = &c->cpu;
 
 	if (!cpu->depth || cpu->stack[cpu->depth - 1] != what)
 		return;
-	settle(c, index);
+	settle(c);
 	cpu->depth--;
 }
 
-static void learn(struct contexts *c, unsigned index, enum context class)
+static void learn(struct contexts *c, enum context class)
 {
-	if (c->cpus[index].depth)
+	if (c->cpu.depth)
 		return;
-	settle(c, index);
-	c->cpus[index].class = class;
-	c->cpus[index].user = false;
+	settle(c);
+	c->cpu.class = class;
+	c->cpu.user = false;
 }
 
-void context_happens(struct contexts *c, unsigned cpu, enum context_event event)
+void context_happens(struct contexts *c, enum context_event event)
 {
 	switch (event) {
 	case CONTEXT_HARDIRQ_ENTER:
-		push(c, cpu, CONTEXT_HARDIRQ);
-		c->cpus[cpu].sums.interrupts++;
+		push(c, CONTEXT_HARDIRQ);
+		c->cpu.sums.interrupts++;
 		break;
 	case CONTEXT_HARDIRQ_EXIT:
-		pop(c, cpu, CONTEXT_HARDIRQ);
+		pop(c, CONTEXT_HARDIRQ);
 		break;
 	case CONTEXT_SOFTIRQ_ENTER:
-		push(c, cpu, CONTEXT_SOFTIRQ);
+		push(c, CONTEXT_SOFTIRQ);
 		break;
 	case CONTEXT_SOFTIRQ_EXIT:
-		pop(c, cpu, CONTEXT_SOFTIRQ);
+		pop(c, CONTEXT_SOFTIRQ);
 		break;
 	case CONTEXT_IS_IDLE:
-		learn(c, cpu, CONTEXT_IDLE);
+		learn(c, CONTEXT_IDLE);
 		break;
 	case CONTEXT_IS_KWORKER:
-		learn(c, cpu, CONTEXT_KWORKER);
+		learn(c, CONTEXT_KWORKER);
 		break;
 	case CONTEXT_IS_RCU:
-		learn(c, cpu, CONTEXT_SOFTIRQ);
+		learn(c, CONTEXT_SOFTIRQ);
 		break;
 	case CONTEXT_NO_EVENT:
 	case CONTEXT_SWITCH:
@@ -178,12 +178,12 @@ void context_happens(struct contexts *c, unsigned cpu, enum context_event event)
 	}
 }
 
-int context_switch(struct contexts *c, unsigned index, uint64_t key)
+int context_switch(struct contexts *c, uint64_t key)
 {
-	struct cpu *cpu = &c->cpus[index];
+	struct cpu *cpu = &c->cpu;
 	int r;
 
-	settle_task(c, index);
+	settle_task(c);
 	r = set_class(c, cpu->key, cpu->class);
 	cpu->sums.switches++;
 	cpu->key = key;
@@ -196,26 +196,12 @@ int context_switch(struct contexts *c, unsigned index, uint64_t key)
 
 void contexts_open(struct contexts *c)
 {
-	unsigned i;
-
-	for (i = 0; i < c->slots->cpus; i++) {
-		settle_task(c, i);
-		c->cpus[i].sums = (struct context_sums){ 0 };
-	}
+	settle_task(c);
+	c->cpu.sums = (struct context_sums){ 0 };
 }
 
 void contexts_close(struct contexts *c, struct context_sums *ret)
 {
-	unsigned i, k;
-
-	*ret = (struct context_sums){ 0 };
-	for (i = 0; i < c->slots->cpus; i++) {
-		const struct context_sums *s = &c->cpus[i].sums;
-
-		settle_task(c, i);
-		for (k = 0; k < CONTEXTS; k++)
-			ret->instructions[k] += s->instructions[k];
-		ret->interrupts += s->interrupts;
-		ret->switches += s->switches;
-	}
+	settle_task(c);
+	*ret = c->cpu.sums;
 }

@@ -6,7 +6,7 @@
  *
  * Instructions of a task go to its class when it is switched away from, or the window closes: what
  * it turned out to be counts for all of them. A task that ran in user space is an ordinary one,
- * whatever was known: its memory may have been another's.
+ * whatever was known: its memory may have been another's. There is one vCPU: slots.h says why.
  */
 #ifndef KDELTA_PLUGIN_CONTEXT_H
 #define KDELTA_PLUGIN_CONTEXT_H
@@ -63,9 +63,9 @@ struct contexts;
 /* NULL: no memory. The slots SLOT_KERNEL and SLOT_USER are read. */
 struct contexts *contexts_new(const struct slots *s);
 void contexts_free(struct contexts *c);
-void context_happens(struct contexts *c, unsigned cpu, enum context_event event);
+void context_happens(struct contexts *c, enum context_event event);
 /* The task known by `key` runs from here. -ENOMEM. */
-int context_switch(struct contexts *c, unsigned cpu, uint64_t key);
+int context_switch(struct contexts *c, uint64_t key);
 
 void contexts_open(struct contexts *c);
 void contexts_close(struct contexts *c, struct context_sums *ret);

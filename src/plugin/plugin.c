@@ -101,14 +101,16 @@ static void on_marker(unsigned cpu, void *arg)
 
 static void on_event(unsigned cpu, void *arg)
 {
-	context_happens(plugin.contexts, cpu, (enum context_event)(uintptr_t)arg);
+	(void)cpu;
+	context_happens(plugin.contexts, (enum context_event)(uintptr_t)arg);
 }
 
 static void on_switch(unsigned cpu, uint32_t what, uint64_t vaddr, void *arg)
 {
+	(void)cpu;
 	(void)what;
 	(void)arg;
-	if (context_switch(plugin.contexts, cpu, vaddr))
+	if (context_switch(plugin.contexts, vaddr))
 		fail(-ENOMEM, "tasks");
 }
 
@@ -116,17 +118,19 @@ static void on_compare(unsigned cpu, void *arg)
 {
 	struct table_rep *p = arg;
 
-	++*slots_cell(plugin.slots, p->begun, cpu);
-	p->touched[cpu] = false;
+	(void)cpu;
+	++*slots_cell(plugin.slots, p->begun);
+	p->touched = false;
 }
 
 static void on_compared(unsigned cpu, uint32_t what, uint64_t vaddr, void *arg)
 {
 	struct table_rep *p = arg;
 
+	(void)cpu;
 	(void)what;
 	(void)vaddr;
-	p->touched[cpu] = true;
+	p->touched = true;
 }
 
 static void on_after(unsigned cpu, void *arg)
@@ -134,16 +138,17 @@ static void on_after(unsigned cpu, void *arg)
 	const struct table_after *a = arg;
 	struct table_rep *p;
 
+	(void)cpu;
 	for (p = a->reps; p; p = p->next) {
-		uint64_t begun = *slots_cell(plugin.slots, p->begun, cpu);
+		uint64_t begun = *slots_cell(plugin.slots, p->begun);
 
-		if (begun == p->seen[cpu])
+		if (begun == p->seen)
 			continue;
-		p->seen[cpu] = begun;
-		++*slots_cell(plugin.slots, p->done, cpu);
-		if (p->compares && !p->touched[cpu])
-			++*slots_cell(plugin.slots, p->looks, cpu);
-		++*slots_cell(plugin.slots, p->kernel ? SLOT_KERNEL : SLOT_USER, cpu);
+		p->seen = begun;
+		++*slots_cell(plugin.slots, p->done);
+		if (p->compares && !p->touched)
+			++*slots_cell(plugin.slots, p->looks);
+		++*slots_cell(plugin.slots, p->kernel ? SLOT_KERNEL : SLOT_USER);
 	}
 }
 
@@ -399,9 +404,8 @@ int qemu_plugin_install(uint64_t id, const struct api_info *info, int argc, char
 		complain("%s: only machines of x86_64 are counted", info->target);
 		return -1;
 	}
-	if (cpus > (plugin.api > 1 ? SLOTS_CPUS : 1)) {
-		complain("%u CPUs: at most %u with this QEMU", cpus,
-			 plugin.api > 1 ? SLOTS_CPUS : 1);
+	if (cpus > 1 && plugin.api < 2) {
+		complain("%u CPUs: at most 1 with this QEMU", cpus);
 		return -1;
 	}
 	if (read_args(argc, argv))
@@ -409,8 +413,13 @@ int qemu_plugin_install(uint64_t id, const struct api_info *info, int argc, char
 	if (!halt_init())
 		complain("QEMU's main thread cannot be watched: where a CPU halts, digits may "
 			 "depend on the host");
-	plugin.table = table_new(cpus);
+	plugin.table = table_new(cpus > 1);
 	plugin.slots = plugin.table ? table_slots(plugin.table) : NULL;
+	/* Which of several CPUs it was is not known, and so no context: slots.h. */
+	if (cpus > 1) {
+		context_places_free(plugin.places);
+		plugin.places = NULL;
+	}
 	if (plugin.places && plugin.slots)
 		plugin.contexts = contexts_new(plugin.slots);
 	if (!plugin.slots || (plugin.places && !plugin.contexts)) {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define CHUNK_BYTES (SLOTS_CHUNK * sizeof(uint64_t))
+#define CHUNK_BYTES  (SLOTS_CHUNK * sizeof(uint64_t))
+#define ADDRESS_BITS 48 /* of a process, x86_64; SLOTS_BY fits above */
 
 struct slots_chunk {
 	struct qemu_plugin_scoreboard *score; /* NULL: */
@@ -22,7 +23,7 @@ static int add_chunk(struct slots *s)
 	s->chunks = list;
 	c = &list[s->n_chunks];
 	*c = (struct slots_chunk){ 0 };
-	if (qemu_plugin_scoreboard_new) {
+	if (qemu_plugin_scoreboard_new && !s->by_call) {
 		c->score = qemu_plugin_scoreboard_new(CHUNK_BYTES);
 	} else {
 		/* Below 4 GiB an address is five bytes of code less, in each block. */
@@ -40,12 +41,12 @@ static int add_chunk(struct slots *s)
 	return 0;
 }
 
-int slots_init(struct slots *s, unsigned cpus)
+int slots_init(struct slots *s, bool by_call)
 {
 	size_t first;
 	int r;
 
-	*s = (struct slots){ .cpus = cpus };
+	*s = (struct slots){ .by_call = by_call };
 	r = slots_add(s, &first);
 	return r ? r : slots_add(s, &first);
 }
@@ -77,19 +78,33 @@ void slots_done(struct slots *s)
 	*s = (struct slots){ 0 };
 }
 
-static uint64_t *chunk_cells(const struct slots_chunk *c, unsigned cpu)
+static uint64_t *chunk_cells(const struct slots_chunk *c)
 {
-	return c->score ? qemu_plugin_scoreboard_find(c->score, cpu) : c->plain;
+	return c->score ? qemu_plugin_scoreboard_find(c->score, 0) : c->plain;
 }
 
-uint64_t *slots_cell(const struct slots *s, size_t slot, unsigned cpu)
+uint64_t *slots_cell(const struct slots *s, size_t slot)
 {
-	return chunk_cells(&s->chunks[slot / SLOTS_CHUNK], cpu) + slot % SLOTS_CHUNK;
+	return chunk_cells(&s->chunks[slot / SLOTS_CHUNK]) + slot % SLOTS_CHUNK;
 }
 
-const uint64_t *slots_cells(const struct slots *s, size_t chunk, unsigned cpu)
+const uint64_t *slots_cells(const struct slots *s, size_t chunk)
 {
-	return chunk_cells(&s->chunks[chunk], cpu);
+	return chunk_cells(&s->chunks[chunk]);
+}
+
+/* A call's argument: where to add, and above the bits of an address what. */
+static void on_count(unsigned cpu, void *arg)
+{
+	uintptr_t what = (uintptr_t)arg;
+
+	(void)cpu;
+	*(uint64_t *)(what & (((uintptr_t)1 << ADDRESS_BITS) - 1)) += what >> ADDRESS_BITS;
+}
+
+static void *call_argument(uint64_t *cell, uint64_t by)
+{
+	return (void *)((uintptr_t)cell | (uintptr_t)by << ADDRESS_BITS);
 }
 
 void slots_count(const struct slots *s, struct qemu_plugin_insn *insn, size_t slot, uint64_t by)
@@ -97,7 +112,10 @@ void slots_count(const struct slots *s, struct qemu_plugin_insn *insn, size_t sl
 	const struct slots_chunk *c = &s->chunks[slot / SLOTS_CHUNK];
 	size_t i = slot % SLOTS_CHUNK;
 
-	if (c->score)
+	if (s->by_call)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_count, API_NO_REGISTERS,
+						       call_argument(c->plain + i, by));
+	else if (c->score)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
 			insn, API_ADD,
 			(struct api_counter){ .score = c->score, .offset = i * sizeof(uint64_t) },

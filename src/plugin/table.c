@@ -54,14 +54,14 @@ static int grow(void *array, size_t *room, size_t n, size_t size)
 	return 0;
 }
 
-struct table *table_new(unsigned cpus)
+struct table *table_new(bool by_call)
 {
 	struct table *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	memset(t->heads, 0xff, sizeof(t->heads));
-	if (slots_init(&t->slots, cpus)) {
+	if (slots_init(&t->slots, by_call)) {
 		free(t);
 		return NULL;
 	}
@@ -237,24 +237,16 @@ int table_rep(struct table *t, uint64_t addr, size_t len, bool compares, struct 
 	return 0;
 }
 
-/* delta: the cells' sums over vCPUs. */
-static void sum_cells(struct table *t)
+/* delta: what is in the cells. */
+static void copy_cells(struct table *t)
 {
-	size_t chunk, i, n;
-	unsigned cpu;
+	size_t chunk, n;
 
 	for (chunk = 0; chunk < t->slots.n_chunks; chunk++) {
 		size_t first = chunk * SLOTS_CHUNK;
-		uint64_t *to = t->delta + first;
 
 		n = t->slots.n - first < SLOTS_CHUNK ? t->slots.n - first : SLOTS_CHUNK;
-		memcpy(to, slots_cells(&t->slots, chunk, 0), n * sizeof(*to));
-		for (cpu = 1; cpu < t->slots.cpus; cpu++) {
-			const uint64_t *cells = slots_cells(&t->slots, chunk, cpu);
-
-			for (i = 0; i < n; i++)
-				to[i] += cells[i];
-		}
+		memcpy(t->delta + first, slots_cells(&t->slots, chunk), n * sizeof(*t->delta));
 	}
 }
 
@@ -272,7 +264,7 @@ int table_open(struct table *t)
 
 	if (r)
 		return r;
-	sum_cells(t);
+	copy_cells(t);
 	memcpy(t->before, t->delta, t->slots.n * sizeof(*t->before));
 	t->at_open = t->slots.n;
 	return 0;
@@ -301,7 +293,7 @@ void table_close(struct table *t, int kind, struct table_sums *ret)
 	uint64_t *count = kind >= 0 ? t->count[kind] : NULL, kernel = 0;
 	size_t i;
 
-	sum_cells(t);
+	copy_cells(t);
 	for (i = 0; i < t->at_open; i++)
 		t->delta[i] -= t->before[i];
 	for (i = 0; i < t->slots.n; i++)

@@ -32,8 +32,8 @@ struct table_rep {
 	size_t begun, done, looks; /* slots; done == looks unless it compares */
 	uint64_t iterations[TABLE_KINDS];
 	struct table_rep *next; /* of the same table_after */
-	uint64_t seen[SLOTS_CPUS];
-	bool touched[SLOTS_CPUS]; /* it compares: memory was read since it began last */
+	uint64_t seen;		/* of `begun`, when the instruction behind it ran last */
+	bool touched;		/* it compares: memory was read since it began last */
 };
 
 /* The instruction behind a string instruction. */
@@ -51,7 +51,7 @@ struct table_sums {
 struct table;
 
 /* NULL: no memory. */
-struct table *table_new(unsigned cpus);
+struct table *table_new(bool by_call); /* as slots_init */
 void table_free(struct table *t);
 struct slots *table_slots(struct table *t);
 

@@ -99,8 +99,9 @@ void profile_callers_make(const struct profile_table *t, const char *symbol, str
 
 /* "getppid", "ctx:procs=2,size=0". */
 void profile_point_name(const struct profile_point *p, struct str *out);
-/* "typical: windows without interrupts", "total: all windows" */
-const char *profile_windows_text(enum profile_windows w);
+/* "typical: windows without interrupts", "total: all windows"; of several CPUs no interrupt is
+ * known. */
+const char *profile_windows_text(enum profile_windows w, unsigned cpus);
 /* "name", or "name [module]" */
 void profile_name(const char *name, const char *module, struct str *out);
 

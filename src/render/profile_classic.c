@@ -47,8 +47,8 @@ static void preface(const struct profile_report *r, const struct profile_table *
 
 	profile_point_name(t->point, &b);
 	str_printf(&b, ": instructions per %s, rounded, no ticks; %s; %u",
-		   t->point->op ? t->point->op : "op", profile_windows_text(r->windows),
-		   p->perturbations);
+		   t->point->op ? t->point->op : "op",
+		   profile_windows_text(r->windows, t->point->cpus), p->perturbations);
 	if (t->diff)
 		str_printf(&b, " and %u", t->diff->new->perturbations);
 	str_printf(&b, " perturbation%s.", !t->diff && p->perturbations == 1 ? "" : "s");

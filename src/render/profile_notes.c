@@ -13,7 +13,7 @@ void profile_coverage(const struct profile_report *r, const struct profile_table
 	const struct profile *a = t->diff ? t->diff->base : t->profile;
 	const struct profile *b = t->diff ? t->diff->new : NULL;
 
-	str_add(out, profile_windows_text(r->windows));
+	str_add(out, profile_windows_text(r->windows, t->point->cpus));
 	if (b)
 		str_printf(out, "; %u and %u perturbations, %llu and %llu windows",
 			   a->perturbations, b->perturbations, (unsigned long long)a->windows,

@@ -13,8 +13,10 @@ void profile_point_name(const struct profile_point *p, struct str *out)
 		str_printf(out, ":%s", p->params);
 }
 
-const char *profile_windows_text(enum profile_windows w)
+const char *profile_windows_text(enum profile_windows w, unsigned cpus)
 {
+	if (w == PROFILE_TYPICAL && cpus > 1)
+		return "all windows: interrupts are not told apart";
 	return w == PROFILE_TOTAL ? "total: all windows" : "typical: windows without interrupts";
 }
 

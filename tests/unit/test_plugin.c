@@ -31,7 +31,7 @@ static int set_up(void **state)
 {
 	struct guest *g = mem_alloc(sizeof(*g));
 
-	g->table = table_new(1);
+	g->table = table_new(false);
 	g->slots = table_slots(g->table);
 	g->contexts = contexts_new(g->slots);
 	g->w = (struct windows){ .table = g->table, .contexts = g->contexts };
@@ -64,8 +64,8 @@ static size_t block_at(struct guest *g, uint64_t addr, const char *lengths, uint
 /* Executes a block of n instructions. */
 static void run_block(struct guest *g, size_t slot, uint64_t n, uint64_t times)
 {
-	*slots_cell(g->slots, slot, 0) += times;
-	*slots_cell(g->slots, SLOT_KERNEL, 0) += n * times;
+	*slots_cell(g->slots, slot) += times;
+	*slots_cell(g->slots, SLOT_KERNEL) += n * times;
 }
 
 static void kernel(struct guest *g, uint64_t n)
@@ -75,12 +75,12 @@ static void kernel(struct guest *g, uint64_t n)
 
 static void user(struct guest *g, uint64_t n)
 {
-	*slots_cell(g->slots, SLOT_USER, 0) += n;
+	*slots_cell(g->slots, SLOT_USER) += n;
 }
 
 static void happens(struct guest *g, enum context_event event)
 {
-	context_happens(g->contexts, 0, event);
+	context_happens(g->contexts, event);
 }
 
 static char *written(struct guest *g)
@@ -174,12 +174,12 @@ static void strings_count_once(void **state)
 	assert_ptr_equal(after->reps, p);
 	/* A look was before the window, what it led to is in it: no iteration, not less than none.
 	 */
-	*slots_cell(g->slots, p->begun, 0) += 8;
+	*slots_cell(g->slots, p->begun) += 8;
 	mark(g, MARKER_OPEN_BATCH);
 	run_block(g, p->done, 1, 1);
 	mark(g, MARKER_CLOSE_BATCH);
 	mark(g, MARKER_OPEN_BATCH);
-	*slots_cell(g->slots, p->begun, 0) += 11;
+	*slots_cell(g->slots, p->begun) += 11;
 	run_block(g, p->done, 1, 1);
 	mark(g, MARKER_CLOSE_BATCH);
 	assert_string_equal(written(g), "kdelta-plugin 1 api 1 contexts yes\n"
@@ -243,7 +243,7 @@ static void sums_that_differ_are_seen(void **state)
 
 	mark(g, MARKER_OPEN_BATCH);
 	kernel(g, 5);
-	*slots_cell(g->slots, SLOT_KERNEL, 0) += 1;
+	*slots_cell(g->slots, SLOT_KERNEL) += 1;
 	assert_int_equal(windows_mark(&g->w, MARKER_CLOSE_BATCH), -EPROTO);
 }
 
@@ -295,7 +295,7 @@ static void classes_are_learned(void **state)
 
 	mark(g, MARKER_OPEN_BATCH);
 	user(g, 1);
-	assert_int_equal(context_switch(g->contexts, 0, 0x100), 0);
+	assert_int_equal(context_switch(g->contexts, 0x100), 0);
 	kernel(g, 10); /* before it is known; an interrupt learns nothing of the task */
 	happens(g, CONTEXT_HARDIRQ_ENTER);
 	happens(g, CONTEXT_IS_IDLE);
@@ -303,15 +303,15 @@ static void classes_are_learned(void **state)
 	happens(g, CONTEXT_HARDIRQ_EXIT);
 	happens(g, CONTEXT_IS_KWORKER);
 	kernel(g, 20);
-	assert_int_equal(context_switch(g->contexts, 0, 0x200), 0);
+	assert_int_equal(context_switch(g->contexts, 0x200), 0);
 	happens(g, CONTEXT_IS_IDLE);
 	kernel(g, 300);
-	assert_int_equal(context_switch(g->contexts, 0, 0x300), 0);
+	assert_int_equal(context_switch(g->contexts, 0x300), 0);
 	happens(g, CONTEXT_IS_RCU);
 	kernel(g, 4000);
-	assert_int_equal(context_switch(g->contexts, 0, 0x100), 0);
+	assert_int_equal(context_switch(g->contexts, 0x100), 0);
 	kernel(g, 40); /* known from before */
-	assert_int_equal(context_switch(g->contexts, 0, 0x400), 0);
+	assert_int_equal(context_switch(g->contexts, 0x400), 0);
 	kernel(g, 2);
 	assert_window(g, "3 1000 4000 70 300 5372 1 0 1 5");
 }
@@ -320,16 +320,16 @@ static void a_task_in_user_space_is_ordinary(void **state)
 {
 	struct guest *g = *state;
 
-	context_switch(g->contexts, 0, 0x100);
+	context_switch(g->contexts, 0x100);
 	happens(g, CONTEXT_IS_KWORKER);
 	kernel(g, 1);
-	context_switch(g->contexts, 0, 0x200);
+	context_switch(g->contexts, 0x200);
 	mark(g, MARKER_OPEN_BATCH);
-	context_switch(g->contexts, 0, 0x100);
+	context_switch(g->contexts, 0x100);
 	kernel(g, 10);
 	user(g, 1);
-	context_switch(g->contexts, 0, 0x200);
-	context_switch(g->contexts, 0, 0x100);
+	context_switch(g->contexts, 0x200);
+	context_switch(g->contexts, 0x100);
 	kernel(g, 100);
 	assert_window(g, "111 0 0 0 0 110 1 0 0 3");
 }
@@ -341,7 +341,7 @@ static void switches_begin_anew(void **state)
 	uint64_t i;
 
 	for (i = 1; i <= 5000; i++) {
-		context_switch(g->contexts, 0, i << 12);
+		context_switch(g->contexts, i << 12);
 		if (i % 2)
 			happens(g, CONTEXT_IS_IDLE);
 	}
@@ -349,7 +349,7 @@ static void switches_begin_anew(void **state)
 	happens(g, CONTEXT_HARDIRQ_ENTER);
 	kernel(g, 1);
 	for (i = 5000; i; i--) {
-		context_switch(g->contexts, 0, i << 12);
+		context_switch(g->contexts, i << 12);
 		kernel(g, 2);
 	}
 	assert_window(g, "5000 1 0 0 5000 10001 0 0 1 5000");
@@ -360,7 +360,7 @@ static void windows_cut_turns(void **state)
 {
 	struct guest *g = *state;
 
-	context_switch(g->contexts, 0, 0x100);
+	context_switch(g->contexts, 0x100);
 	kernel(g, 1000);
 	mark(g, MARKER_OPEN_BATCH);
 	kernel(g, 10);

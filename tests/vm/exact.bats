@@ -117,3 +117,33 @@ counted()
 	echo "$stderr"
 	jq -e '[.rows[] | select(.metric == "total") | .workload] | sort == ["cmd", "sh"]' <<<"$output"
 }
+
+# The installed one, or the command in KDELTA_QEMU2 (options may follow), if it can --smp.
+qemu_of_several_cpus()
+{
+	local command words version
+	for command in qemu-system-x86_64 "${KDELTA_QEMU2-}"; do
+		read -ra words <<<"$command"
+		[ "${#words[@]}" != 0 ] || continue
+		version=$("${words[@]}" --version | sed -n 's/.*version \([0-9]*\)[.].*/\1/p')
+		[ "$version" -ge 9 ] || continue
+		printf '#!/bin/sh\nexec %s "$@"\n' "$command" >qemu
+		chmod +x qemu
+		return 0
+	done
+	return 1
+}
+
+@test "several CPUs: code paths, the same twice, and no word" {
+	qemu_of_several_cpus || skip 'no QEMU 9.0 or later'
+	export KDELTA_STORE=$BATS_TEST_TMPDIR/store.db
+	run -0 --separate-stderr kdelta vm --exact --smp 2 --perturb 2 --qemu ./qemu --format json \
+		-w getppid -w pipe:place=spread "a=$KDELTA_TEST_KERNEL" "b=$KDELTA_TEST_KERNEL"
+	echo "$stderr"
+	jq -e '[.rows[] | select(.headline or .workload == "pipe") | .workload] | unique
+		== ["getppid", "pipe"]' <<<"$output"
+	jq -e '.rows | length >= 4 and all(.pairs[0].verdict == null and .pairs[0].diff == 0
+		and (.pairs[0].flags | index("smp")))' <<<"$output"
+	run -0 kdelta profile b -w pipe
+	prints '__flush_smp_call_function_queue'
+}
