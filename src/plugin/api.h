@@ -50,6 +50,9 @@ API_OURS int qemu_plugin_install(uint64_t id, const struct api_info *info, int a
 API_THEIRS void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
 						      void (*cb)(uint64_t id,
 								 struct qemu_plugin_tb *tb));
+/* Later, between two pieces of code: forgets all that was translated and every callback, then
+ * calls. */
+API_THEIRS void qemu_plugin_reset(uint64_t id, void (*cb)(uint64_t id));
 API_THEIRS size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 API_THEIRS struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
 							    size_t i);

@@ -199,7 +199,7 @@ static unsigned char marker_of(const unsigned char *bytes, size_t len)
 	static const unsigned char start[] = { 0x0f, 0x1f, 0x84, 0x00, 'K', 'D', 'R' };
 	bool is = len == sizeof(start) + 1 && !memcmp(bytes, start, sizeof(start));
 
-	return is && bytes[7] >= 1 && bytes[7] <= 5 ? bytes[7] : 0;
+	return is && bytes[7] >= 1 && bytes[7] <= INSN_MARKERS ? bytes[7] : 0;
 }
 
 void insn_decode(const unsigned char *bytes, size_t len, uint64_t addr, struct insn *ret)

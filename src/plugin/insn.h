@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INSN_BYTES 15u /* the longest */
+#define INSN_BYTES   15u /* the longest */
+#define INSN_MARKERS 6u
 
 enum insn_string {
 	INSN_NO_STRING,
@@ -28,7 +29,7 @@ struct insn {
 	enum insn_flow flow;
 	uint64_t target;      /* of a direct call or an unconditional direct jump, else 0 */
 	bool loads_stack;     /* mov MEMORY, %rsp */
-	unsigned char marker; /* 1 to 5: a marker of docs/adr/0002-exact.md, else 0 */
+	unsigned char marker; /* 1 to INSN_MARKERS: a marker of docs/adr/0002-exact.md, else 0 */
 };
 
 /* Any bytes; what is not understood is not safe, and nothing else. */

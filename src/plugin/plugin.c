@@ -5,6 +5,10 @@
  *
  * A block's first instruction adds to the block's slot and its length to the sum over all, inline.
  * Calls are made only at markers, where contexts change, and behind string instructions.
+ *
+ * With `from=marker` nothing is added before the marker that says so, when all code is translated
+ * anew: half of what a run executes once is before, and code that counts takes twice as long to
+ * translate. Contexts are followed from the start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +31,10 @@
 
 /* There is one machine, and the callbacks of translation have no argument of ours. */
 static struct {
+	uint64_t id;
 	unsigned api;
-	bool data_copied; /* by qemu_plugin_insn_data */
+	bool counts, asked; /* asked: to count, but code that does not may still run */
+	bool data_copied;   /* by qemu_plugin_insn_data */
 	int fd;
 	bool failed, finished;
 	struct table *table;
@@ -74,12 +80,21 @@ static void finish(void)
 	if (plugin.finished)
 		return;
 	plugin.finished = true;
+	plugin.counts = false;
 	if (!plugin.failed) {
 		r = windows_write(&plugin.windows, plugin.api, plugin.fd);
 		if (r)
 			fail(r, "cannot write the counts");
 	}
 	close(plugin.fd);
+}
+
+static void on_translate(uint64_t id, struct qemu_plugin_tb *tb);
+
+static void on_reset(uint64_t id)
+{
+	plugin.counts = !plugin.finished;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
 }
 
 static void on_marker(unsigned cpu, void *arg)
@@ -90,6 +105,16 @@ static void on_marker(unsigned cpu, void *arg)
 	(void)cpu;
 	if (m == MARKER_FINISH) {
 		finish();
+		return;
+	}
+	if (m == MARKER_COUNT && !plugin.asked && !plugin.finished) {
+		plugin.asked = true;
+		qemu_plugin_reset(plugin.id, on_reset);
+		return;
+	}
+	if (!plugin.counts) {
+		if (!plugin.finished)
+			fail(-EPROTO, "a window before there was a count");
 		return;
 	}
 	r = windows_mark(&plugin.windows, m);
@@ -243,7 +268,7 @@ static void translate_insn(struct block *b, struct qemu_plugin_insn *insn, bool 
 	uint64_t addr = qemu_plugin_insn_vaddr(insn);
 	bool kernel = addr >> 63;
 	enum context_event event = CONTEXT_NO_EVENT;
-	struct table_after *after = first && plugin.fd >= 0 ? after_rep(insn, addr) : NULL;
+	struct table_after *after = first && plugin.counts ? after_rep(insn, addr) : NULL;
 	unsigned char bytes[INSN_BYTES];
 	size_t len = insn_bytes(insn, bytes, sizeof(bytes));
 	struct insn in;
@@ -271,6 +296,8 @@ static void translate_insn(struct block *b, struct qemu_plugin_insn *insn, bool 
 						       (void *)(uintptr_t)in.marker);
 		return;
 	}
+	if (!plugin.counts)
+		return;
 	if (in.string != INSN_NO_STRING) {
 		end_block(b);
 		translate_rep(insn, addr, len, in.string == INSN_COMPARES);
@@ -372,6 +399,7 @@ static int read_contexts(const char *path)
 
 static int read_args(int argc, char **argv)
 {
+	bool counts = true;
 	int i;
 
 	for (i = 0; i < argc; i++) {
@@ -385,12 +413,16 @@ static int read_args(int argc, char **argv)
 		} else if (!strncmp(argv[i], "contexts=", 9)) {
 			if (read_contexts(argv[i] + 9))
 				return -1;
+		} else if (!strcmp(argv[i], "from=marker")) {
+			counts = false;
 		} else {
-			complain("%s: not known: say out=FILE and contexts=FILE", argv[i]);
+			complain("%s: not known: say out=FILE, contexts=FILE and from=marker",
+				 argv[i]);
 			return -1;
 		}
 	}
 	/* Without a file nothing is counted: a boot is only to halt as its runs do. */
+	plugin.counts = plugin.asked = counts && plugin.fd >= 0;
 	return 0;
 }
 
@@ -398,6 +430,7 @@ int qemu_plugin_install(uint64_t id, const struct api_info *info, int argc, char
 {
 	unsigned cpus = info->system && info->cpus.max > 0 ? (unsigned)info->cpus.max : 1;
 
+	plugin.id = id;
 	plugin.api = (unsigned)qemu_plugin_version;
 	plugin.data_copied = info->version.cur >= 3;
 	if (!info->system || strcmp(info->target, "x86_64")) {

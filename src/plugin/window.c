@@ -82,6 +82,7 @@ int windows_mark(struct windows *w, enum marker m)
 	case MARKER_CLOSE_OVERHEAD:
 		return w->open == MARKER_OPEN_OVERHEAD ? close_window(w) : 0;
 	case MARKER_FINISH:
+	case MARKER_COUNT:
 		break;
 	}
 	return 0;

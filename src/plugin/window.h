@@ -14,6 +14,7 @@ enum marker {
 	MARKER_OPEN_OVERHEAD,
 	MARKER_CLOSE_OVERHEAD,
 	MARKER_FINISH,
+	MARKER_COUNT,
 };
 
 struct windows {
@@ -25,8 +26,9 @@ struct windows {
 };
 
 /*
- * MARKER_OPEN_*, MARKER_CLOSE_*. What closes no window of its kind is ignored; what opens one while
- * another is open abandons that. 0 or -errno; -EPROTO: the counts contradict each other.
+ * MARKER_OPEN_*, MARKER_CLOSE_*; the others do nothing here. What closes no window of its kind is
+ * ignored; what opens one while another is open abandons that. 0 or -errno; -EPROTO: the counts
+ * contradict each other.
  */
 int windows_mark(struct windows *w, enum marker m);
 

@@ -110,7 +110,8 @@ enum window_mark {
 	WINDOW_PLAIN = 0, /* no markers */
 	WINDOW_BATCH = 1,
 	WINDOW_OVERHEAD = 3,
-	WINDOW_FINISH = 5, /* window_finish() alone */
+	WINDOW_FINISH = 5, /* window_finish() alone, */
+	WINDOW_COUNT = 6,  /* window_count() alone */
 };
 struct window {
 	uint64_t start_ns, end_ns;
@@ -118,6 +119,8 @@ struct window {
 };
 void window_open(struct window *w);
 void window_close(struct window *w);
+/* Windows follow: until here the plugin counts nothing. */
+void window_count(void);
 /* No window follows: the plugin writes what it counted. */
 void window_finish(void);
 

@@ -282,6 +282,7 @@ static int measure_exact(struct run *run, const struct plan *plan, struct crew *
 		shared_phase(run->sh, "warm-up");
 		r = warm_up(run, plan, crew, n, 0, 0);
 	}
+	window_count();
 	for (i = 0; !r; i++) {
 		if (asked ? i >= asked
 			  : i >= EXACT_MAX || (spent >= run->item->time_ns && i >= SAMPLES_MIN))
@@ -294,6 +295,9 @@ static int measure_exact(struct run *run, const struct plan *plan, struct crew *
 		spent += b.ns;
 	}
 	atomic_store(&run->sh->sample_index, -1);
+	/* What ends the parties need not be counted, where no other part follows. */
+	if (!r && !run->w->next_part)
+		window_finish();
 	return r;
 }
 

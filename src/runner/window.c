@@ -27,6 +27,11 @@ void window_close(struct window *w)
 	w->end_ns = clock_raw_ns();
 }
 
+void window_count(void)
+{
+	MARK(WINDOW_COUNT);
+}
+
 void window_finish(void)
 {
 	MARK(WINDOW_FINISH);

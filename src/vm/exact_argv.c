@@ -25,7 +25,7 @@ static void add_value(struct str *s, const char *value)
 	}
 }
 
-static char *exact_plugin(const char *plugin, const int fds[EXACT_N_FDS])
+static char *exact_plugin(const char *plugin, unsigned smp, const int fds[EXACT_N_FDS])
 {
 	struct str s = STR_INIT;
 
@@ -33,6 +33,10 @@ static char *exact_plugin(const char *plugin, const int fds[EXACT_N_FDS])
 	add_value(&s, plugin);
 	if (fds[EXACT_FD_COUNTS] >= 0)
 		str_printf(&s, ",out=/proc/self/fd/%d", fds[EXACT_FD_COUNTS]);
+	/* To begin at the marker QEMU stops for a moment, and of several CPUs goes on with another.
+	 */
+	if (fds[EXACT_FD_COUNTS] >= 0 && smp < 2)
+		str_add(&s, ",from=marker");
 	if (fds[EXACT_FD_CONTEXTS] >= 0)
 		str_printf(&s, ",contexts=/proc/self/fd/%d", fds[EXACT_FD_CONTEXTS]);
 	return str_take(&s);
@@ -85,7 +89,7 @@ char **exact_argv(const struct vm_config *cfg, unsigned smp, const char *path, c
 	if (run)
 		qemu_words_add(&w, "-incoming", mem_strdup("defer"));
 	if (plugin)
-		qemu_words_add(&w, "-plugin", exact_plugin(plugin, fds));
+		qemu_words_add(&w, "-plugin", exact_plugin(plugin, smp, fds));
 	for (i = 0; cfg->qemu_args && cfg->qemu_args[i]; i++)
 		qemu_words_add(&w, cfg->qemu_args[i], NULL);
 	qemu_words_take(&w, NULL);

@@ -18,7 +18,7 @@ static void decode(const uint8_t *data, size_t size)
 		abort();
 	if (in.target && in.flow == INSN_GOES_ON)
 		abort();
-	if (in.marker > 5 || (in.marker && !in.safe))
+	if (in.marker > INSN_MARKERS || (in.marker && !in.safe))
 		abort();
 	/* What is decoded as one must be found from behind. */
 	if (in.string != INSN_NO_STRING && !insn_ends_in_rep(data, len))

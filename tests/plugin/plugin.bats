@@ -40,11 +40,11 @@ guest()
 		-device isa-debug-exit,iobase=0xf4,iosize=4 -kernel "$fixture" "$@"
 }
 
-# counted NAME OPTION...: runs it to its end; the plugin's `out` is NAME.
+# counted NAME OPTION...: runs it to its end; the plugin's `out` is NAME, FROM an option more.
 counted()
 {
 	local rc=0
-	guest -plugin "file=$plugin,out=$1,contexts=contexts" "${@:2}" || rc=$?
+	guest -plugin "file=$plugin,out=$1,contexts=contexts${FROM-}" "${@:2}" || rc=$?
 	[ $rc = 11 ] || { echo "the guest ended with $rc"; return 1; }
 }
 
@@ -209,6 +209,19 @@ without_contexts()
 	each_qemu without_contexts
 }
 
+# The fixture's first marker is the one that asks for it; code of the windows ran before.
+from_the_marker()
+{
+	contexts >contexts
+	counted out
+	FROM=,from=marker counted marked
+	cmp out marked
+}
+
+@test "counted from the marker on, all code translated anew: the same to the byte" {
+	each_qemu from_the_marker
+}
+
 # refused WORDS PLUGIN-OPTIONS [OPTION]...: QEMU does not start, and one line of ours says why.
 refused()
 {
@@ -233,7 +246,7 @@ refusals()
 	refused 'contexts: cut:1: no end of the line' ,out=o,contexts=cut
 	refused 'contexts: nowhere: No such file or directory' ,out=o,contexts=nowhere
 	refused 'out: no/where: No such file or directory' ,out=no/where
-	refused 'into=x: not known: say out=FILE and contexts=FILE' ,into=x
+	refused 'into=x: not known: say out=FILE, contexts=FILE and from=marker' ,into=x
 	[ "$major" -ge 9 ] || refused '2 CPUs: at most 1 with this QEMU' ,out=o -smp 2
 }
 

@@ -218,9 +218,9 @@ static void markers(void **state)
 {
 	(void)state;
 	assert_int_equal(decode("0f 1f 84 00 4b 44 52 01").marker, 1);
-	assert_int_equal(decode("0f 1f 84 00 4b 44 52 05").marker, 5);
+	assert_int_equal(decode("0f 1f 84 00 4b 44 52 06").marker, 6);
 	assert_int_equal(decode("0f 1f 84 00 4b 44 52 00").marker, 0);
-	assert_int_equal(decode("0f 1f 84 00 4b 44 52 06").marker, 0);
+	assert_int_equal(decode("0f 1f 84 00 4b 44 52 07").marker, 0);
 	assert_int_equal(decode("0f 1f 84 00 4b 44 4c 01").marker, 0); /* of kdelta.h */
 	assert_int_equal(decode("66 0f 1f 84 00 4b 44 52 01").marker, 0);
 	assert_int_equal(decode("0f 1f 84 00 4b 44 52").marker, 0);

@@ -364,8 +364,8 @@ static void test_refused(void **state)
 	/* The longest is taken. */
 	memset(plan, ' ', sizeof(plan));
 	memcpy(plan, "[1", 2);
-	plan[EXACT_RUN_BYTES - 1] = ']';
-	plan[EXACT_RUN_BYTES] = '\0';
+	plan[EXACT_RUN_BYTES - 2] = ']';
+	plan[EXACT_RUN_BYTES - 1] = '\0';
 	run(&g, "ok", plan);
 	expect(&g, "full", VM_DONE, "");
 	guest_clear(&g);
@@ -495,6 +495,12 @@ static void test_argv(void **state)
 	assert_true(strstr(s.s, "|-icount|shift=0,sleep=off|"));
 	assert_true(strstr(s.s, "|-incoming|defer|-plugin|file=/p.so,out=/proc/self/fd/18,"
 				"contexts=/proc/self/fd/19|-name|x|"));
+	qemu_argv_free(v);
+	v = exact_argv(&cfg, 1, "/q", "the line", "/p.so", fds);
+	str_reset(&s);
+	for (i = 0; v[i]; i++)
+		str_printf(&s, "%s|", v[i]);
+	assert_true(strstr(s.s, ",out=/proc/self/fd/18,from=marker,contexts=/proc/self/fd/19|"));
 	str_done(&s);
 	qemu_argv_free(v);
 }
