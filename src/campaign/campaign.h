@@ -54,6 +54,7 @@ struct campaign_vm {
 	uint64_t boot_timeout_ns, silence_timeout_ns; /* 0: defaults of vm/vm.h */
 	unsigned blocks;
 	uint64_t seed;
+	bool exact;	  /* no module is loaded, and no way out but a port is needed */
 	const bool *done; /* by position in the order: boots that worked before; NULL: none */
 };
 

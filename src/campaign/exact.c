@@ -483,9 +483,6 @@ static int begin_side(struct exact_campaign *x, const struct campaign_vm *v,
 	s->k.kernel = &kernels[i];
 	s->k.snapshot = (struct vm_snapshot)VM_SNAPSHOT_INIT;
 	host_config(x->c, v, &kernels[i], i, host, &s->k.cfg);
-	/* Nothing is loaded: records leave by a port, not by virtio. */
-	s->k.cfg.modules = NULL;
-	s->k.cfg.n_modules = 0;
 	s->k.cfg.exact_plugin = x->x->plugin;
 	text = work_plan(x->c->work, NULL, PLAN_EXACT, x->context, &s->plan, e);
 	if (!text)

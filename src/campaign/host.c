@@ -20,6 +20,16 @@ struct host_kernel {
 	bool shared; /* another kernel's: not to be freed */
 };
 
+static void warn_of_console(struct campaign *c, const struct campaign_kernel *k,
+			    const struct vm_ability *able)
+{
+	if (!able->console)
+		progress_warn(&c->progress,
+			      "kdelta: %s has no serial console (CONFIG_SERIAL_8250_CONSOLE): "
+			      "should it fail, there will be no words of it",
+			      k->label);
+}
+
 static int take_modules(struct campaign *c, const struct campaign_kernel *k, struct host_kernel *hk,
 			struct error *e)
 {
@@ -44,11 +54,20 @@ static int take_modules(struct campaign *c, const struct campaign_kernel *k, str
 	if (r < 0 && r != -ENOENT)
 		progress_warn(&c->progress, "kdelta: %s: no module is loaded: %s", k->label,
 			      why.text);
-	if (!able.console)
-		progress_warn(&c->progress,
-			      "kdelta: %s has no serial console (CONFIG_SERIAL_8250_CONSOLE): "
-			      "should it fail, there will be no words of it",
-			      k->label);
+	warn_of_console(c, k, &able);
+	return 0;
+}
+
+static int look_at_exact(struct campaign *c, const struct campaign_kernel *k, struct error *e)
+{
+	struct vm_ability able = { .console = true };
+
+	if (!k->image->config)
+		return 0;
+	if (vm_check_basics(k->image->config, e) < 0)
+		return error_prefix(e, "the kernel of '%s'", k->label);
+	vm_check_config(k->image->config, NULL, 0, &able, NULL);
+	warn_of_console(c, k, &able);
 	return 0;
 }
 
@@ -96,7 +115,8 @@ int campaign_vm_prepare(struct campaign *c, const struct campaign_vm *v,
 	ret->kernels = mem_array(n, sizeof(*ret->kernels));
 	ret->n = n;
 	for (i = 0; i < n && !r; i++)
-		r = share_modules(c, kernels, i, ret->kernels, e);
+		r = v->exact ? look_at_exact(c, &kernels[i], e)
+			     : share_modules(c, kernels, i, ret->kernels, e);
 	if (!r)
 		r = accel_choose(c, v, kernels, n, ret, e);
 	return r;

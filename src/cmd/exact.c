@@ -30,6 +30,7 @@ int exact_prepare(struct measure *m, struct campaign_vm *cv, struct exact_option
 				 "--exact has one CPU: --smp %u shows code paths of more",
 				 cv->cpus);
 	cv->accel = "tcg";
+	cv->exact = true;
 	m->work.invocations = (unsigned)xo->perturb;
 	m->work.time_ns = EXACT_TIME_NS;
 	xo->x.perturb = (unsigned)xo->perturb;

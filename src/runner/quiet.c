@@ -90,7 +90,7 @@ static char *read_modules(void)
 	struct str out = STR_INIT;
 	char *line, *save = NULL;
 
-	if (!loaded || file_read("/proc/kallsyms", ALL_SYMBOLS, &all, NULL, NULL) < 0)
+	if (!loaded || !*loaded || file_read("/proc/kallsyms", ALL_SYMBOLS, &all, NULL, NULL) < 0)
 		return mem_strdup("");
 	for (line = strtok_r(all, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (strchr(line, '['))

@@ -87,8 +87,7 @@ static int no_channel(const char *config, const struct vm_module *modules, size_
 	return r;
 }
 
-int vm_check_config(const char *config, const struct vm_module *modules, size_t n_modules,
-		    struct vm_ability *ret, struct error *e)
+int vm_check_basics(const char *config, struct error *e)
 {
 	static const char *const needed[][2] = {
 		{ "CONFIG_64BIT", "runs no 64-bit programs" },
@@ -97,15 +96,23 @@ int vm_check_config(const char *config, const struct vm_module *modules, size_t 
 	};
 	size_t i;
 
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!config_is(config, needed[i][0], 'y'))
+			return error_set(e, ENOTSUP, "%s: %s (not set)", needed[i][1],
+					 needed[i][0]);
+	return 0;
+}
+
+int vm_check_config(const char *config, const struct vm_module *modules, size_t n_modules,
+		    struct vm_ability *ret, struct error *e)
+{
 	ret->console = config_is(config, "CONFIG_SERIAL_8250_CONSOLE", 'y');
 	ret->serial = has_ttyS1(config);
 	ret->virtio =
 		has_driver(config, "CONFIG_VIRTIO_PCI", modules, n_modules, "virtio_pci") &&
 		has_driver(config, "CONFIG_VIRTIO_CONSOLE", modules, n_modules, "virtio_console");
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!config_is(config, needed[i][0], 'y'))
-			return error_set(e, ENOTSUP, "%s: %s (not set)", needed[i][1],
-					 needed[i][0]);
+	if (vm_check_basics(config, e) < 0)
+		return -ENOTSUP;
 	if (!ret->serial && !ret->virtio)
 		return no_channel(config, modules, n_modules, ret, e);
 	return 0;

@@ -176,6 +176,7 @@ struct vm_ability {
  * `config` as text: "CONFIG_X=y" lines. -ENOTSUP, with the options that are missing, when a guest
  * with this kernel could not be used: no channel, no initramfs, no 64-bit programs.
  */
+int vm_check_basics(const char *config, struct error *e); /* without a channel */
 int vm_check_config(const char *config, const struct vm_module *modules, size_t n_modules,
 		    struct vm_ability *ret, struct error *e);
 
