@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "model/record.h"
 
@@ -19,8 +20,12 @@
 struct burst {
 	struct record *r;
 	size_t n, cap;
-	const struct record **sample; /* batches among them */
+	struct sample {
+		const char *part;
+		struct exact_batch batch;
+	} * sample;
 	size_t n_samples, cap_samples;
+	struct arena a;
 };
 
 static void burst_done(struct burst *b)
@@ -31,6 +36,7 @@ static void burst_done(struct burst *b)
 		record_done(&b->r[i]);
 	free(b->r);
 	free(b->sample);
+	arena_done(&b->a);
 }
 #define CLEANUP_BURST CLEANUP(burst_done)
 
@@ -59,6 +65,26 @@ static int read_lines(const char *text, size_t len, struct burst *b, struct erro
 	return 0;
 }
 
+static int add_samples(const struct record *r, struct burst *b, struct error *e)
+{
+	struct exact_batches batches;
+	size_t i;
+	int err = exact_batches_decode(r->raw, &b->a, &batches, e);
+
+	if (err < 0)
+		return error_prefix(e, "the agent's burst");
+	for (i = 0; i < batches.n; i++) {
+		b->sample = mem_grow(b->sample, b->n_samples, &b->cap_samples, sizeof(*b->sample));
+		b->sample[b->n_samples++] = (struct sample){ batches.part, batches.list[i] };
+	}
+	return 0;
+}
+
+static bool is_batches(const struct record *r)
+{
+	return r->kind == RECORD_UNKNOWN && !strcmp(json_opt_str(r->raw, "k", ""), EXACT_BATCHES);
+}
+
 static int check_burst(struct burst *b, struct error *e)
 {
 	const char *inv = b->r[0].inv;
@@ -75,10 +101,8 @@ static int check_burst(struct burst *b, struct error *e)
 		    (i + 1 < b->n && r->kind == RECORD_USAGE))
 			return error_set(e, EINVAL, "the agent's burst: record %zu is out of place",
 					 i + 1);
-		if (r->kind != RECORD_SAMPLE || r->sample.metric)
-			continue;
-		b->sample = mem_grow(b->sample, b->n_samples, &b->cap_samples, sizeof(*b->sample));
-		b->sample[b->n_samples++] = r;
+		if (is_batches(r) && add_samples(r, b, e) < 0)
+			return -EINVAL;
 	}
 	return 0;
 }
@@ -112,7 +136,7 @@ static int pair_up(const struct burst *b, struct exact_windows *w, struct error 
 	size_t batches = exact_windows_count(w, false), over = 0, at = 0, late = 0, i;
 
 	for (i = 0; i < b->n_samples; i++)
-		over += b->sample[i]->sample.has_overhead;
+		over += b->sample[i].batch.has_overhead;
 	if (!b->n_samples)
 		return error_set(e, EBADMSG, "no samples: nothing was measured");
 	if (batches != b->n_samples || w->n - batches != over)
@@ -122,7 +146,7 @@ static int pair_up(const struct burst *b, struct exact_windows *w, struct error 
 			" overheads",
 			b->n_samples, over, batches, w->n - batches);
 	for (i = 0; i < b->n_samples; i++) {
-		const struct record_sample *s = &b->sample[i]->sample;
+		const struct exact_batch *s = &b->sample[i].batch;
 		int r = 0;
 
 		/* The numbers agree, so that there is one; their order may not. */
@@ -189,8 +213,8 @@ static void add_perturbation(const char *inv, const struct plan_perturb *p, stru
 
 static bool is_replaced(const struct record *r)
 {
-	return r->kind == RECORD_SAMPLE || r->kind == RECORD_HIST || r->kind == RECORD_WINDOW ||
-	       r->kind == RECORD_PROFILE ||
+	return is_batches(r) || r->kind == RECORD_SAMPLE || r->kind == RECORD_HIST ||
+	       r->kind == RECORD_WINDOW || r->kind == RECORD_PROFILE ||
 	       (r->kind == RECORD_FACT && !strcmp(r->fact.name, EXACT_FACT));
 }
 
@@ -203,10 +227,9 @@ static void add_values(const struct burst *b, const struct exact_windows *w, con
 	size_t at = 0, i;
 
 	for (i = 0; i < b->n_samples; i++) {
-		const struct record_sample *s = &b->sample[i]->sample;
-		size_t n = s->has_overhead ? 2 : 1;
+		size_t n = b->sample[i].batch.has_overhead ? 2 : 1;
 
-		if (!strcmp(s->part, part)) {
+		if (!strcmp(b->sample[i].part, part)) {
 			memcpy(&list[of.n], &w->list[at], n * sizeof(*list));
 			of.n += n;
 		}
@@ -231,9 +254,9 @@ static void add_parts(const struct burst *b, const struct exact_windows *w, stru
 	size_t i, k;
 
 	for (i = 0; i < b->n_samples; i++) {
-		const char *part = b->sample[i]->sample.part;
+		const char *part = b->sample[i].part;
 
-		for (k = 0; strcmp(b->sample[k]->sample.part, part) != 0; k++)
+		for (k = 0; strcmp(b->sample[k].part, part) != 0; k++)
 			;
 		if (k == i)
 			add_values(b, w, part, out);
@@ -247,7 +270,7 @@ static uint64_t guest_ns(const struct burst *b)
 	size_t i;
 
 	for (i = 0; i < b->n_samples; i++)
-		sum += b->sample[i]->sample.ns + b->sample[i]->sample.over_ns;
+		sum += b->sample[i].batch.ns + b->sample[i].batch.over_ns;
 	return sum;
 }
 

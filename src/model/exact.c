@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 #define ROW_NUMBERS    12u /* of a window */
+#define BATCH_NUMBERS  4u  /* of a batch with an overhead */
 #define SYMBOL_NUMBERS 6u  /* behind name, module and address */
 
 #define OF_OP(n, u, k, d)                                                                          \
@@ -159,6 +160,28 @@ static void push_pair(json_t *array, const uint64_t v[EXACT_IN])
 	push(array, v[EXACT_OTHER]);
 }
 
+json_t *exact_batches_encode(const char *inv, const struct exact_batches *b)
+{
+	json_t *j = head(EXACT_BATCHES, inv), *rows = json_array();
+	size_t i;
+
+	json_object_set_new(j, "part", json_str(b->part));
+	for (i = 0; i < b->n; i++) {
+		const struct exact_batch *x = &b->list[i];
+		json_t *row = json_array();
+
+		push(row, x->ops);
+		push(row, x->ns);
+		if (x->has_overhead) {
+			push(row, x->over_ops);
+			push(row, x->over_ns);
+		}
+		json_array_append_new(rows, row);
+	}
+	json_object_set_new(j, "rows", rows);
+	return j;
+}
+
 json_t *exact_windows_encode(const char *inv, const struct exact_windows *w)
 {
 	json_t *j = head("window", inv), *rows = json_array();
@@ -294,6 +317,40 @@ static int decode_window(const json_t *row, struct exact_window *ret, struct err
 		.interrupts = v[10],
 		.switches = v[11],
 	};
+	return 0;
+}
+
+static int decode_batch(const json_t *row, struct exact_batch *ret, struct error *e)
+{
+	uint64_t v[BATCH_NUMBERS] = { 0 };
+	bool overhead = json_array_size(row) > BATCH_NUMBERS / 2;
+	int r = numbers_of(row, 0, overhead ? BATCH_NUMBERS : BATCH_NUMBERS / 2, v, e);
+
+	if (r < 0)
+		return r;
+	*ret = (struct exact_batch){ v[0], v[1], overhead, v[2], v[3] };
+	if (!ret->ops || !ret->ns || (overhead && !ret->over_ops))
+		return error_set(e, EINVAL, "no operations, or no time");
+	return 0;
+}
+
+int exact_batches_decode(const json_t *j, struct arena *a, struct exact_batches *ret,
+			 struct error *e)
+{
+	const json_t *rows;
+	size_t i;
+
+	memset(ret, 0, sizeof(*ret));
+	if (json_get_str(j, "part", &ret->part, e) < 0 || array_of(j, "rows", &rows, e) < 0)
+		return error_prefix(e, EXACT_BATCHES);
+	ret->n = json_array_size(rows);
+	ret->list = arena_array(a, ret->n, sizeof(*ret->list));
+	for (i = 0; i < ret->n; i++) {
+		if (decode_batch(json_array_get(rows, i), &ret->list[i], e) < 0) {
+			memset(ret, 0, sizeof(*ret));
+			return error_prefix(e, EXACT_BATCHES ": row %zu", i + 1);
+		}
+	}
 	return 0;
 }
 

@@ -20,8 +20,8 @@
 #include "model/metric.h"
 
 #define EXACT_CLASS	    "exact"
-#define EXACT_RUN_BYTES	    16384u    /* of the fw_cfg file with a run's plan, padded with spaces */
-#define EXACT_BATCH_NS	    400000ull /* a batch is at most so long: shorter than a tick */
+#define EXACT_RUN_BYTES	    16384u /* of the fw_cfg file with a run's plan: a line, then spaces */
+#define EXACT_BATCH_NS	    400000ull	   /* a batch is at most so long: shorter than a tick */
 #define EXACT_WARMUP_NS	    50000000ull	   /* and at least so long is warmed up, */
 #define EXACT_TIME_NS	    50000000ull	   /* and measured; all three in guest time */
 #define EXACT_PERTURB_MIN   8u		   /* fewer say too little: no word but "same" */
@@ -132,8 +132,32 @@ struct exact_profile {
 	size_t n_edges;
 };
 
+/* A batch as the agent saw it: its operations and the guest time around its window. */
+struct exact_batch {
+	uint64_t ops, ns;
+	bool has_overhead;
+	uint64_t over_ops,
+		over_ns; /* of the overhead batch that belongs to it, whose window is first */
+};
+
+struct exact_batches {
+	const char *part; /* "" where the workload has none */
+	struct exact_batch *list;
+	size_t n;
+};
+
 /* ---- the records ---- */
 
+#define EXACT_BATCHES "batches" /* its kind */
+
+/*
+ * {"k":"batches","inv":INV,"part":PART,"rows":[[ops,ns],[ops,ns,over_ops,over_ns],...]}, from the
+ * agent to the host.
+ */
+json_t *exact_batches_encode(const char *inv, const struct exact_batches *b);
+/* Arena memory. -EINVAL as below. */
+int exact_batches_decode(const json_t *j, struct arena *a, struct exact_batches *ret,
+			 struct error *e);
 /*
  * {"k":"window","inv":INV,"contexts":true,"rows":[[overhead,ops,task,...,switches],...]}: a row is
  * struct exact_window in its order, overhead as 0 or 1.

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/exact.h"
 #include "model/record.h"
 #include "runner/internal.h"
 #include "runner/perturb.h"
@@ -117,6 +118,9 @@ static int part_live(struct run *run, const struct plan *plan, const struct cpul
 	r = crew_start(run, cpus, INVOKE_FD_CONTROL, &crew);
 	if (!r)
 		r = measure_part(run, plan, &crew, ret_n);
+	/* The machine of exact mode ends with its run, and what is in it. */
+	if (!r && run->exact && !run->w->next_part)
+		return 0;
 	shared_phase(run->sh, "end of its parties");
 	stop = crew_stop(run, &crew);
 	if (!r)
@@ -148,10 +152,41 @@ static int all_parts(struct run *run, const struct plan *plan, const struct cpul
 	}
 }
 
+/* What exact mode needs of them. In it a text for each would be a tenth of a run. */
+static void write_batches(const struct run *run, struct str *out)
+{
+	CLEANUP_FREE struct exact_batch *list = mem_array(run->n_samples, sizeof(*list));
+	size_t i, k;
+
+	for (i = 0; i < run->n_parts; i++) {
+		struct exact_batches b = { run->parts[i].name, list, 0 };
+		CLEANUP_JSON json_t *j = NULL;
+		CLEANUP_FREE char *line = NULL;
+
+		for (k = 0; k < run->n_samples; k++) {
+			const struct sample *s = &run->samples[k];
+
+			if (s->part != i || s->metric)
+				continue;
+			list[b.n++] = (struct exact_batch){ s->ops, s->ns, s->over_ops > 0,
+							    s->over_ops, s->over_ns };
+		}
+		if (!b.n)
+			continue;
+		j = exact_batches_encode(run->item->id, &b);
+		line = json_line(j);
+		str_printf(out, "%s\n", line);
+	}
+}
+
 static void write_samples(const struct run *run, struct str *out)
 {
 	size_t i;
 
+	if (run->exact) {
+		write_batches(run, out);
+		return;
+	}
 	for (i = 0; i < run->n_samples; i++) {
 		const struct sample *s = &run->samples[i];
 		struct record r = { .kind = RECORD_SAMPLE, .inv = run->item->id };
@@ -317,12 +352,12 @@ static int live(struct run *run, const struct plan *plan, struct str *out)
 	start = clock_raw_ns();
 	if (!r)
 		r = all_parts(run, plan, cpus, &hists, &n);
-	if (!r && run->exact)
+	if (!r && run->exact && run->w->next_part)
 		window_finish();
 	start = clock_raw_ns() - start;
 	used_now(&after);
 	shared_phase(run->sh, "clean-up");
-	if (run->w->after)
+	if (run->w->after && (r || !run->exact))
 		run->w->after(run);
 	if (!r && !run->n_samples && !run->hists_written && !(run->exact && !run->item->n))
 		r = run->hists_refused ? run_skip(run, "%s", run->refused)
@@ -380,6 +415,12 @@ int runner_invoke(bool executed)
 	}
 	if (!r)
 		r = file_write_fd(INVOKE_FD_RESULT, str_get(&out), out.len, NULL);
+	if (!r && run.exact && !run.w->next_part) {
+		/* Its parties live, and to end takes code that ran nowhere before. */
+		close(INVOKE_FD_RESULT);
+		for (;;)
+			pause();
+	}
 	str_done(&out);
 	free(run.samples);
 	free(run.parts);

@@ -142,6 +142,7 @@ static int start_process(struct run *run, struct party *p, const struct cpulist 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
+		close(INVOKE_FD_RESULT); /* its end is the leader's to say */
 		if (cpu->n && cpulist_pin(cpu, &err) < 0) {
 			run_fail(run, err.code, "%s", err.text);
 			_exit(1);

@@ -12,7 +12,7 @@
 
 #define PAD_MAX	   65536u
 #define SLAB_MAX   256u
-#define CHILD_EACH 8u /* a child for so many pipes */
+#define CHILD_EACH 32u /* a child for so many pipes: one costs as much as thirty */
 
 int perturb_apply(struct run *run, const struct plan_perturb *p)
 {

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/io.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@
 #define FW_DATA		 0x511u
 #define FW_DIR		 0x19u
 #define FW_ENTRIES	 256u /* more is no directory */
+#define LINE_STEP	 256u /* divides EXACT_RUN_BYTES */
 #define WATCHDOG_2S	 14u
 #define WATCHDOG_SECONDS 2
 #define CHILD_NO_PORTS	 2
@@ -149,6 +152,13 @@ static int start_watchdog(void *arg)
 	return 0;
 }
 
+void port_send(const char *text, size_t len)
+{
+	struct bytes b = { (uint8_t *)(uintptr_t)text, len };
+
+	send_bytes(&b);
+}
+
 int port_stop(struct error *e)
 {
 	struct timespec until;
@@ -193,31 +203,49 @@ static int read_plan(void *arg)
 		if (strcmp(entry.name, EXACT_FW_CFG) != 0 || be32toh(entry.size) != b->len)
 			continue;
 		fw_choose(be16toh(entry.select));
-		in_bytes(FW_DATA, b->data, b->len);
-		return 0;
+		/* Each byte is a way into QEMU and back: of all that is room for a plan, the line.
+		 */
+		for (i = 0; i < b->len; i += LINE_STEP) {
+			in_bytes(FW_DATA, b->data + i, LINE_STEP);
+			if (memchr(b->data + i, '\n', LINE_STEP))
+				return 0;
+		}
+		return 1;
 	}
 	return 1;
+}
+
+/* Since Linux 5.5 who gives all ports back is as if it had never had any. */
+static bool gives_back(void)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname u;
+
+	if (uname(&u) < 0 || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 5 || (major == 5 && minor >= 5);
 }
 
 int port_read_plan(char **ret_text, size_t *ret_len, struct error *e)
 {
 	struct bytes b = { .len = EXACT_RUN_BYTES };
-	char *text;
+	const uint8_t *end;
 	int r;
 
 	b.data = mmap(NULL, b.len, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (b.data == MAP_FAILED)
 		return error_errno(e, errno, "plan");
-	r = in_child(read_plan, &b, EXACT_FW_CFG, e);
+	if (gives_back() && ioperm(FW_SELECT, 2, 1) == 0) {
+		r = read_plan(&b) ? error_set(e, ENOENT, "%s: nothing there", EXACT_FW_CFG) : 0;
+		ioperm(FW_SELECT, 2, 0);
+	} else {
+		r = in_child(read_plan, &b, EXACT_FW_CFG, e);
+	}
 	if (!r) {
-		text = mem_alloc(b.len + 1);
-		memcpy(text, b.data, b.len);
-		*ret_len = b.len;
-		while (*ret_len && text[*ret_len - 1] == ' ')
-			(*ret_len)--;
-		text[*ret_len] = '\0';
-		*ret_text = text;
+		end = memchr(b.data, '\n', b.len);
+		*ret_len = end ? (size_t)(end - b.data) : 0;
+		*ret_text = mem_strndup((const char *)b.data, *ret_len);
 	}
 	munmap(b.data, b.len);
 	return r;

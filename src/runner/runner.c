@@ -40,7 +40,8 @@ struct job {
 	struct str burst; /* what goes out at once */
 	uint64_t ok, failed, skipped;
 	struct error *e;
-	int gone; /* -errno once the channel is broken */
+	int gone;  /* -errno once the channel is broken */
+	bool kept; /* a run of exact mode: all goes out at its end */
 };
 
 static void add(struct job *j, const struct record *r)
@@ -50,6 +51,8 @@ static void add(struct job *j, const struct record *r)
 
 static void flush(struct job *j)
 {
+	if (j->kept)
+		return;
 	if (!j->gone && j->burst.len)
 		j->gone = file_write_fd(j->c->out, j->burst.s, j->burst.len, j->e);
 	str_reset(&j->burst);
@@ -177,7 +180,19 @@ static void put(json_t *o, bool have, const char *name, double v)
 		json_object_set_new(o, name, json_num(v));
 }
 
-/* The invocation's last line is its usage: what was seen from outside is added to it. */
+static void put_delta(json_t *values, const struct probe_delta *d)
+{
+	put(values, d->have_cpu, "steal_ns", (double)d->steal_ns);
+	put(values, d->have_cpu, "steal_ratio", d->steal_ratio);
+	put(values, d->have_ctxt, "system_switches_count", (double)d->ctxt);
+	put(values, d->have_throttled, "throttled_count", (double)d->nr_throttled);
+	put(values, d->have_pressure, "pressure_ns", (double)d->pressure_ns);
+	put(values, true, "suspended_ns", (double)d->suspended_ns);
+	put(values, d->have_clocksource, "clocksource_changed", d->clocksource_changed ? 1 : 0);
+}
+
+/* The invocation's last line is its usage: what was seen from outside is added to it (NULL: nothing
+ * was looked at). */
 static int add_records(struct job *j, const struct str *records, const struct probe_delta *d,
 		       const struct plan_item *item)
 {
@@ -196,13 +211,8 @@ static int add_records(struct job *j, const struct str *records, const struct pr
 	str_add_n(&j->burst, records->s, cut);
 	kmsg_new_warnings(j->kmsg, emit_kmsg, &lines, &news);
 	values = json_deep_copy(r.usage.values);
-	put(values, d->have_cpu, "steal_ns", (double)d->steal_ns);
-	put(values, d->have_cpu, "steal_ratio", d->steal_ratio);
-	put(values, d->have_ctxt, "system_switches_count", (double)d->ctxt);
-	put(values, d->have_throttled, "throttled_count", (double)d->nr_throttled);
-	put(values, d->have_pressure, "pressure_ns", (double)d->pressure_ns);
-	put(values, true, "suspended_ns", (double)d->suspended_ns);
-	put(values, d->have_clocksource, "clocksource_changed", d->clocksource_changed ? 1 : 0);
+	if (d)
+		put_delta(values, d);
 	out.usage.values = values;
 	add(j, &out);
 	json_decref(values);
@@ -259,6 +269,7 @@ static void run_item(struct job *j, size_t i)
 	struct arena arena = ARENA_INIT;
 	const char *params = item->params;
 	struct supervised s = { .outcome = OUTCOME_FAILED };
+	bool exact = !strcmp(j->plan.class, PLAN_EXACT); /* nothing else is there to be seen */
 	struct kmsg_news news;
 	struct probe_delta d;
 	uint64_t started = clock_real_ns();
@@ -289,23 +300,27 @@ static void run_item(struct job *j, size_t i)
 	free(key);
 	params = key =
 		settings_key(args_canonical(&args, &arena), item->settings, item->n_settings);
-	if (demand_check(w, &args, why, sizeof(why)) < 0) {
+	/* The run that asked for n has looked. */
+	if (!(exact && item->n) && demand_check(w, &args, why, sizeof(why)) < 0) {
 		add_end(j, item, params, OUTCOME_SKIPPED, why);
 		goto out;
 	}
-	probe_read(&here, &before);
+	if (!exact)
+		probe_read(&here, &before);
 	if (supervise(&j->plan, item, j->c->self, &s, &err) < 0) {
 		add_end(j, item, params, OUTCOME_FAILED, err.text);
 		goto out;
 	}
-	probe_read(&here, &after);
-	probe_diff(&before, &after, &d);
+	if (!exact) {
+		probe_read(&here, &after);
+		probe_diff(&before, &after, &d);
+	}
 	if (s.outcome == OUTCOME_OK &&
 	    settings_check(j->settings, item->settings, item->n_settings, &err) < 0) {
 		s.outcome = OUTCOME_FAILED;
 		snprintf(s.reason, sizeof(s.reason), "%.690s", err.text);
 	}
-	if (s.outcome == OUTCOME_OK && add_records(j, &s.records, &d, item) == 0) {
+	if (s.outcome == OUTCOME_OK && add_records(j, &s.records, exact ? NULL : &d, item) == 0) {
 		j->ok++;
 	} else {
 		add_invocation(j, item, w, params, started);
@@ -342,6 +357,7 @@ static int quiet_point(struct job *j, struct plan *ret, struct error *e)
 	if (r < 0)
 		return r;
 	ret->class = PLAN_EXACT;
+	j->kept = true;
 	j->plan = *ret;
 	return 0;
 }
@@ -400,8 +416,8 @@ int runner_run(const struct runner_config *c, const struct plan *plan, struct er
 	done.done.skipped = j.skipped;
 	add(&j, &done);
 	flush(&j);
-	if (exact && !j.gone)
-		j.gone = port_flush(c->out, e);
+	if (j.kept)
+		port_send(j.burst.s, j.burst.len);
 	kmsg_free(j.kmsg);
 	str_done(&j.burst);
 	plan_done(&run);

@@ -80,13 +80,14 @@ static int exact_plan(struct exact *x, const char *plan, struct error *e)
 	CLEANUP_FREE char *padded = mem_alloc(EXACT_RUN_BYTES);
 	size_t len = strlen(plan);
 
-	if (len > EXACT_RUN_BYTES)
+	if (len >= EXACT_RUN_BYTES)
 		return error_set(e, EINVAL,
 				 "a run's plan of %zu bytes: at most %u fit; give the workload "
 				 "shorter parameters",
 				 len, EXACT_RUN_BYTES);
 	memset(padded, ' ', EXACT_RUN_BYTES);
 	memcpy(padded, plan, len);
+	padded[len] = '\n';
 	return lifted_memfd("plan", padded, EXACT_RUN_BYTES, &x->fds[EXACT_FD_PLAN], e);
 }
 

@@ -16,10 +16,10 @@
 	"{\"k\":\"fact\",\"inv\":\"1\",\"when\":\"before\",\"class\":\"volatile\","                \
 	"\"name\":\"invocation.cpus\",\"value\":\"0 0\"}\n"
 #define SAMPLE(ops, ns, over_ops, over_ns)                                                         \
-	"{\"k\":\"sample\",\"inv\":\"1\",\"ops\":" #ops ",\"ns\":" #ns ",\"over_ops\":" #over_ops  \
-	",\"over_ns\":" #over_ns "}\n"
+	"{\"k\":\"batches\",\"inv\":\"1\",\"part\":\"\",\"rows\":[[" #ops "," #ns "," #over_ops    \
+	"," #over_ns "]]}\n"
 #define PLAIN(part, ops, ns)                                                                       \
-	"{\"k\":\"sample\",\"inv\":\"1\",\"part\":\"" part "\",\"ops\":" #ops ",\"ns\":" #ns "}\n"
+	"{\"k\":\"batches\",\"inv\":\"1\",\"part\":\"" part "\",\"rows\":[[" #ops "," #ns "]]}\n"
 #define USAGE                                                                                      \
 	"{\"k\":\"usage\",\"inv\":\"1\",\"values\":{\"n\":10,\"steal_ns\":null,"                   \
 	"\"batches_count\":3}}\n"
@@ -349,8 +349,14 @@ static void bad_bursts_are_refused(void **state)
 		{ "", "no records" },
 		{ "\n\n", "no records" },
 		{ "x\n", "line 1" },
-		{ INVOCATION "{\"k\":\"sample\",\"inv\":\"1\",\"ops\":0,\"ns\":1}\n" USAGE,
-		  "line 2" },
+		{ INVOCATION "{\"k\":\"log\",\"inv\":\"1\"}\n" USAGE, "line 2" },
+		{ INVOCATION PLAIN("", 0, 1) USAGE, "batches: row 1: no operations" },
+		{ INVOCATION SAMPLE(1, 1, 0, 1) USAGE, "batches: row 1: no operations" },
+		{ INVOCATION PLAIN("", 1, -1) USAGE, "batches: row 1" },
+		{ INVOCATION "{\"k\":\"batches\",\"inv\":\"1\",\"part\":\"\",\"rows\":"
+			     "[[1,2],[1,2,3]]}\n" USAGE,
+		  "batches: row 2" },
+		{ INVOCATION "{\"k\":\"batches\",\"inv\":\"1\",\"rows\":[]}\n" USAGE, "part" },
 		{ USAGE, "from usage to usage" },
 		{ FACT INVOCATION USAGE, "from fact to usage" },
 		{ INVOCATION FACT, "from invocation to fact" },
@@ -408,7 +414,8 @@ static void time_and_counts_must_agree(void **state)
 		struct exact_window two[] = { w, w };
 		struct exact_counts c = { 1, { two, 2, true }, NULL, 0 };
 		CLEANUP_FREE char *burst = mem_printf(
-			"%s%s{\"k\":\"sample\",\"inv\":\"1\",\"ops\":1,\"ns\":%llu}\n%s",
+			"%s%s{\"k\":\"batches\",\"inv\":\"1\",\"part\":\"\","
+			"\"rows\":[[1,%llu]]}\n%s",
 			INVOCATION, PLAIN("", 1, 1500000), (unsigned long long)cases[i].ns, USAGE);
 		struct str out = STR_INIT;
 
