@@ -9,6 +9,12 @@
 #include "model/plan.h"
 #include "runner/internal.h"
 
+/*
+ * In the agent, before the leader is started: another process takes objects that system calls hold
+ * only while they last, and keeps them until the agent ends. What a call then gets lies elsewhere
+ * in its slab; in the first page of one it is a branch less.
+ */
+int perturb_hold(const struct plan_perturb *p, struct error *e);
 /* In the leader, before setup: allocations made and given back, then idleness. */
 int perturb_apply(struct run *run, const struct plan_perturb *p);
 /* Between fork and exec of the leader: more environment. */

@@ -375,6 +375,8 @@ int supervise(const struct plan *plan, const struct plan_item *item, int self,
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
+	if (exact && perturb_hold(&item->perturb, e) < 0)
+		return -EIO;
 	w.tick_ms = exact ? EXACT_TICK : TICK_MS;
 	if (page < 0 || ftruncate(page, sizeof(struct shared)) < 0)
 		return error_errno(e, errno, "shared page");
