@@ -177,6 +177,22 @@ static void store_symbols_fact(struct exact_campaign *x, struct side *s)
 			      s->k.kernel->label, s->k.symbols_said);
 }
 
+static void store_restless(struct exact_campaign *x, struct side *s)
+{
+	struct record r = { .kind = RECORD_FACT };
+
+	r.fact.when = FACT_BEFORE;
+	r.fact.class = FACT_VOLATILE;
+	r.fact.name = EXACT_FACT_QUIET;
+	r.fact.value = "no";
+	store_record(x, s, &r);
+	progress_warn(
+		&x->c->progress,
+		"kdelta: %s: the guest was never quiet, though it was waited for: what it still "
+		"did may be in the counts",
+		s->k.kernel->label);
+}
+
 static void store_failed_run(struct exact_campaign *x, struct side *s, const struct exact_task *t)
 {
 	struct record r = { .kind = RECORD_FAIL, .inv = t->item->id };
@@ -384,10 +400,7 @@ static void boot_over(struct exact_campaign *x, struct side *s, struct campaign_
 		s->up = true;
 		store_symbols_fact(x, s);
 		if (s->k.restless)
-			progress_warn(&x->c->progress,
-				      "kdelta: %s: the guest was never quiet, though it was waited "
-				      "for: what it still did may be in the counts",
-				      s->k.kernel->label);
+			store_restless(x, s);
 	}
 	exact_task_done(t);
 	if (s->up && x->running)

@@ -72,6 +72,7 @@ enum compare_flag {
 	COMPARE_SMP,	     /* several CPUs, one at a time: code paths only. Blocks. */
 	COMPARE_FEW,	     /* fewer than EXACT_PERTURB_MIN perturbations: no word but "same" */
 	COMPARE_REGIMES,     /* batches of several modes: no word but "same" */
+	COMPARE_RESTLESS,    /* a guest still worked when it was saved */
 	COMPARE_NO_CONTEXTS, /* typical includes interrupts; blocks where only one side's does */
 	COMPARE_FLAGS
 };

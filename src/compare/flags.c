@@ -55,6 +55,9 @@ static const struct {
 	[COMPARE_REGIMES] = { "regimes",
 			      "batches of several kinds, shown apart; no word but \"same\"",
 			      false },
+	[COMPARE_RESTLESS] = { "not quiet",
+			       "a guest still worked when it was saved: that may be in the counts",
+			       false },
 	[COMPARE_NO_CONTEXTS] = { "no contexts",
 				  "interrupts are not told apart (kernel symbols are missing, or "
 				  "several CPUs): typical includes them; no word where only one "
@@ -83,6 +86,13 @@ static bool has_slow_clock(const struct ds_boot *b, const struct ds_invocation *
 
 	return dataset_usage_of(v, "clock_overhead_ns", 0) >= SLOW_NS ||
 	       (source && fact_clock_is_slow(source->value));
+}
+
+static bool was_restless(const struct ds_boot *b)
+{
+	const struct ds_fact *quiet = dataset_fact_of(b, FACT_BEFORE, EXACT_FACT_QUIET);
+
+	return quiet && str_eq(quiet->value, "no");
 }
 
 static bool is_cputime(const struct metric *m)
@@ -116,6 +126,8 @@ static unsigned invocation_flags(const struct compare_work *w, size_t row,
 			f |= COMPARE_BIT(COMPARE_THROTTLED);
 		if (has_slow_clock(b, v))
 			f |= COMPARE_BIT(COMPARE_SLOW_CLOCK);
+		if (was_restless(b))
+			f |= COMPARE_BIT(COMPARE_RESTLESS);
 		if (v->kernel_warnings || b->kernel_warnings)
 			f |= COMPARE_BIT(COMPARE_WARNED);
 		if (w->changed_boots[boot] || w->changed_invocations[number])
@@ -227,7 +239,8 @@ void compare_exact_flags(struct compare_work *w, size_t row, struct compare_pair
 	bool contexts = runs[p->base].contexts && runs[p->new].contexts;
 	/* Of time, and of the host's, nothing shows in a count. */
 	unsigned f = p->flags | (invocation_flags(w, row, p) &
-				 (COMPARE_BIT(COMPARE_WARNED) | COMPARE_BIT(COMPARE_FACTS)));
+				 (COMPARE_BIT(COMPARE_WARNED) | COMPARE_BIT(COMPARE_FACTS) |
+				  COMPARE_BIT(COMPARE_RESTLESS)));
 
 	if (some_failed(c, r, p))
 		f |= COMPARE_BIT(COMPARE_FAILED);

@@ -26,6 +26,7 @@
 #define EXACT_TIME_NS	    50000000ull	   /* and measured; all three in guest time */
 #define EXACT_PERTURB_MIN   8u		   /* fewer say too little: no word but "same" */
 #define EXACT_FACT	    "perturbation" /* an invocation's fact: "3: idle 7.121 ms, ..." */
+#define EXACT_FACT_QUIET    "quiet"	   /* a boot's: "no" */
 #define EXACT_FW_CFG	    "opt/org.kdelta/run"
 #define EXACT_PORT_CHANNEL  0xe9u
 #define EXACT_PORT_WATCHDOG 0x443u

@@ -203,8 +203,7 @@ static int read_plan(void *arg)
 		if (strcmp(entry.name, EXACT_FW_CFG) != 0 || be32toh(entry.size) != b->len)
 			continue;
 		fw_choose(be16toh(entry.select));
-		/* Each byte is a way into QEMU and back: of all that is room for a plan, the line.
-		 */
+		/* Each byte is a way into QEMU and back, so not all of the padding is read. */
 		for (i = 0; i < b->len; i += LINE_STEP) {
 			in_bytes(FW_DATA, b->data + i, LINE_STEP);
 			if (memchr(b->data + i, '\n', LINE_STEP))

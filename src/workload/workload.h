@@ -117,7 +117,8 @@ struct workload {
 	int (*overhead)(struct run *, uint64_t n);
 	/* Untimed, behind each batch, in the leader: what it has to say of it (run_report). */
 	int (*collect)(struct run *, const struct batch *);
-	void (*after)(struct run *); /* once, also behind a failure in or after setup */
+	void (*after)(struct run *); /* once, also behind a failure in or after setup; not in exact
+					mode, whose machine ends */
 };
 
 /* ---- what the runner offers ---- */

@@ -326,6 +326,26 @@ static void test_smp_and_contexts(void **state)
 	}
 }
 
+static void test_guest_that_was_never_quiet(void **state)
+{
+	struct fx f;
+	struct comparison c;
+	const struct compare_pair *p;
+	unsigned i, side;
+
+	(void)state;
+	two(&f);
+	fx_fact(&f, f.boots[1], FACT_VOLATILE, FACT_BEFORE, EXACT_FACT_QUIET, "no");
+	for (i = 0; i < K; i++)
+		for (side = 0; side < 2; side++)
+			add(&f, f.boots[side], i, 335 + side);
+	fx_make(&f, NULL, &c);
+	p = row_of(&c, "instructions")->pairs;
+	assert_true(fx_flagged(p, COMPARE_RESTLESS));
+	assert_int_equal(p->verdict, VERDICT_MORE);
+	fx_done(&f, &c);
+}
+
 /* An operation longer than a tick has no typical number, and its total shows. */
 static void test_no_clean_window(void **state)
 {
@@ -561,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_seeds),
 		cmocka_unit_test(test_aa),
 		cmocka_unit_test(test_smp_and_contexts),
+		cmocka_unit_test(test_guest_that_was_never_quiet),
 		cmocka_unit_test(test_no_clean_window),
 		cmocka_unit_test(test_top),
 		cmocka_unit_test(test_regimes_block),
