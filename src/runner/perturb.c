@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,82 +21,106 @@
 #define HOLD_BUFFERS 8u
 #define HOLD_STACK   16384u
 
-static _Atomic unsigned not_held;
+/* To the process that holds, -1: there is none. */
+static int holder = -1;
 
-/* Nobody writes, so that open() returns only where it fails. */
+/* Nobody writes, so that it does not return. */
 static int hold_name(void *path)
 {
 	open(path, O_RDONLY);
-	not_held++;
 	return 0;
 }
 
+/* Without libc's threads: each piece of code that runs for the first time costs the host. */
 static int hold_names(char *path, unsigned n)
 {
 	static char stack[HOLD_NAMES][HOLD_STACK] __attribute__((aligned(16)));
 	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 	unsigned i;
-	int r = 0;
 
-	if (mkfifo(path, 0600) < 0)
-		return -errno;
-	/* Without libc's threads: each piece of code that runs for the first time costs the host.
-	 */
-	for (i = 0; i < n && !r; i++)
+	for (i = 0; i < n; i++)
 		if (clone(hold_name, stack[i] + HOLD_STACK, flags, path) < 0)
-			r = -errno;
-	clock_sleep_ns(NSEC_PER_MSEC);
-	unlink(path);
-	return !r && not_held ? -EIO : r;
+			return -errno;
+	return 0;
 }
 
-/* Paths (4 KiB each, as many as a slab of the kernel's names_cache has) and buffers of messages. */
-static int hold_objects(unsigned names, unsigned buffers)
+static int hold_buffers(int fd, unsigned n)
 {
 	static const size_t sizes[] = { 1, 400, 900, 1900, 3900 };
 	static char message[4096];
-	const char *tmp = getenv("TMPDIR");
-	CLEANUP_FREE char *path =
-		mem_printf("%s/kdelta-hold-%d", tmp && *tmp ? tmp : "/tmp", (int)getpid());
-	int pair[2];
 	unsigned i, k;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-		return -errno;
-	for (i = 0; i < buffers; i++)
+	for (i = 0; i < n; i++)
 		for (k = 0; k < ARRAY_SIZE(sizes); k++)
-			if (send(pair[0], message, sizes[k], MSG_DONTWAIT) < 0)
+			if (send(fd, message, sizes[k], MSG_DONTWAIT) < 0)
 				return -errno;
-	return hold_names(path, names);
+	return 0;
+}
+
+static _Noreturn void hold(int control)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = mem_printf("%s/kdelta-hold-%d", tmp && *tmp ? tmp : "/tmp", (int)getpid());
+	unsigned slab, buffers;
+	int pair[2], r = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 || mkfifo(path, 0600) < 0)
+		r = -errno;
+	if (write(control, &r, sizeof(r)) != sizeof(r) || r ||
+	    read(control, &slab, sizeof(slab)) != sizeof(slab))
+		_exit(1);
+	buffers = slab / HOLD_NAMES;
+	r = hold_buffers(pair[0], buffers < HOLD_BUFFERS ? buffers : HOLD_BUFFERS);
+	if (!r)
+		r = hold_names(path, slab % HOLD_NAMES);
+	if (write(control, &r, sizeof(r)) != sizeof(r))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* What the holder says of what it was to do. */
+static int answer(struct error *e)
+{
+	int r;
+
+	if (read(holder, &r, sizeof(r)) != sizeof(r))
+		r = -EIO;
+	return r < 0 ? error_errno(e, -r, "perturbation: objects cannot be held") : 0;
+}
+
+int perturb_prepare(struct error *e)
+{
+	pid_t parent = getpid(), pid;
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_errno(e, errno, "perturbation: socketpair");
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(pair[0]);
+		if (getppid() != parent)
+			_exit(1);
+		hold(pair[1]);
+	}
+	close(pair[1]);
+	holder = pair[0];
+	r = pid < 0 ? error_errno(e, errno, "perturbation: fork") : answer(e);
+	if (r < 0) {
+		close(holder);
+		holder = -1;
+	}
+	return r;
 }
 
 int perturb_hold(const struct plan_perturb *p, struct error *e)
 {
-	unsigned names = p->slab % HOLD_NAMES, buffers = p->slab / HOLD_NAMES;
-	int ready[2], r = -EIO;
-	pid_t parent = getpid(), pid;
-
-	if (!p->slab)
+	if (!p->slab || holder < 0)
 		return 0;
-	if (pipe2(ready, O_CLOEXEC) < 0)
-		return error_errno(e, errno, "perturbation: pipe");
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		r = hold_objects(names, buffers < HOLD_BUFFERS ? buffers : HOLD_BUFFERS);
-		if (getppid() != parent || write(ready[1], &r, sizeof(r)) != sizeof(r) || r)
-			_exit(1);
-		close(ready[1]);
-		for (;;)
-			pause();
-	}
-	close(ready[1]);
-	if (pid < 0)
-		r = -errno;
-	else if (read(ready[0], &r, sizeof(r)) != sizeof(r))
-		r = -EIO;
-	close(ready[0]);
-	return r < 0 ? error_errno(e, -r, "perturbation: objects cannot be held") : 0;
+	if (write(holder, &p->slab, sizeof(p->slab)) != sizeof(p->slab))
+		return error_errno(e, errno, "perturbation: objects cannot be held");
+	return answer(e);
 }
 
 int perturb_apply(struct run *run, const struct plan_perturb *p)

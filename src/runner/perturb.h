@@ -10,9 +10,14 @@
 #include "runner/internal.h"
 
 /*
- * In the agent, before the leader is started: another process takes objects that system calls hold
- * only while they last, and keeps them until the agent ends. What a call then gets lies elsewhere
- * in its slab; in the first page of one it is a branch less.
+ * In the agent, before the machine is saved: starts the process that is to hold objects. It ends
+ * with the agent.
+ */
+int perturb_prepare(struct error *e);
+/*
+ * Before the leader is started: that process takes objects that system calls hold only while they
+ * last, and keeps them. What a call then gets lies elsewhere in its slab; in the first page of one
+ * it is a branch less. Once; without perturb_prepare() nothing is held.
  */
 int perturb_hold(const struct plan_perturb *p, struct error *e);
 /* In the leader, before setup: allocations made and given back, then idleness. */

@@ -22,6 +22,7 @@
 #include "model/record.h"
 #include "runner/demand.h"
 #include "runner/internal.h"
+#include "runner/perturb.h"
 #include "runner/port.h"
 #include "runner/quiet.h"
 #include "runner/registry.h"
@@ -343,6 +344,8 @@ static int quiet_point(struct job *j, struct plan *ret, struct error *e)
 	size_t len = 0;
 	int r;
 
+	if (perturb_prepare(e) < 0)
+		return -EIO;
 	quiet_symbols(&j->burst);
 	flush(j);
 	quiet_wait(&j->burst);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "runner/perturb.h"
@@ -55,14 +56,42 @@ static int removed(void **state)
 	return rmdir(*state);
 }
 
+static pid_t prepared(void)
+{
+	struct error e = ERROR_INIT;
+	pid_t pid;
+
+	if (perturb_prepare(&e) < 0)
+		fail_msg("%s", e.text);
+	pid = child();
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void over(pid_t pid, const char *folder)
+{
+	CLEANUP_FREE char *fifo = mem_printf("%s/kdelta-hold-%d", folder, (int)pid);
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(unlink(fifo), 0);
+}
+
 static void nothing_is_held(void **state)
 {
-	struct plan_perturb none = { .sixteenths = 16 };
+	struct plan_perturb none = { .sixteenths = 16 }, some = { .sixteenths = 16, .slab = 13 };
 	struct error e = ERROR_INIT;
+	CLEANUP_FREE char *tasks = NULL;
+	pid_t pid;
 
-	(void)state;
-	assert_int_equal(perturb_hold(&none, &e), 0);
+	/* Not prepared, as outside of a guest. */
+	assert_int_equal(perturb_hold(&some, &e), 0);
 	assert_int_equal(child(), 0);
+	pid = prepared();
+	tasks = mem_printf("/proc/%d/task", (int)pid);
+	assert_int_equal(perturb_hold(&none, &e), 0);
+	assert_int_equal(entries(tasks), 1);
+	over(pid, *state);
 }
 
 /* 13: a set of buffers and five names, each in a call that does not return. */
@@ -71,26 +100,22 @@ static void names_are_held(void **state)
 	struct plan_perturb p = { .index = 1, .sixteenths = 16, .slab = 13 };
 	struct error e = ERROR_INIT;
 	CLEANUP_FREE char *tasks = NULL;
-	pid_t pid;
+	pid_t pid = prepared();
 
 	assert_int_equal(perturb_hold(&p, &e), 0);
-	pid = child();
-	assert_true(pid > 0);
 	tasks = mem_printf("/proc/%d/task", (int)pid);
 	assert_int_equal(entries(tasks), 1 + 5);
-	assert_int_equal(entries(*state), 0);
-	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	clock_sleep_ns(20 * NSEC_PER_MSEC);
+	assert_int_equal(entries(tasks), 1 + 5);
+	over(pid, *state);
 }
 
 static void what_cannot_be_held_is_said(void **state)
 {
-	struct plan_perturb p = { .index = 1, .sixteenths = 16, .slab = 1 };
 	struct error e = ERROR_INIT;
 
 	setenv("TMPDIR", "/nonexistent", 1);
-	assert_int_equal(perturb_hold(&p, &e), -ENOENT);
+	assert_int_equal(perturb_prepare(&e), -ENOENT);
 	assert_non_null(strstr(e.text, "objects cannot be held"));
 	while (waitpid(-1, NULL, 0) > 0)
 		;
