@@ -64,11 +64,13 @@ struct child {
 	const char *cwd;
 	pid_t parent;
 	int in, out, err, report; /* report: closed by a successful exec, else gets the errno */
+	int guard;		  /* its guard's pipe, or -1 */
 };
 
 /* Between fork and exec: only what is safe there; descriptors 0-2 are replaced last. */
 static void __attribute__((noreturn)) child_exec(const struct child *c)
 {
+	const pid_t self = getpid();
 	sigset_t none;
 	int err, sig;
 
@@ -80,6 +82,9 @@ static void __attribute__((noreturn)) child_exec(const struct child *c)
 	/* The parent may have died before the request was in force. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent)
 		_exit(127);
+	/* From here on the guard knows whom to end. Without one it runs as well. */
+	while (c->guard >= 0 && write(c->guard, &self, sizeof(self)) < 0 && errno == EINTR)
+		;
 	if ((!c->cwd || !chdir(c->cwd)) && dup2(c->in, 0) == 0 && dup2(c->out, 1) == 1 &&
 	    dup2(c->err, 2) == 2)
 		execvpe(c->argv[0], c->argv, c->envp);
@@ -230,11 +235,11 @@ struct guard {
 };
 
 /* Only what is safe after a fork of many threads. */
-static void __attribute__((noreturn)) guard_wait(int fd, pid_t group)
+static void __attribute__((noreturn)) guard_wait(int fd)
 {
+	pid_t group = 0;
 	sigset_t all;
 	ssize_t n;
-	char c;
 
 	/* Neither Ctrl-C nor a hangup is for it. */
 	setpgid(0, 0);
@@ -244,22 +249,27 @@ static void __attribute__((noreturn)) guard_wait(int fd, pid_t group)
 	if (dup2(fd, 0) < 0)
 		_exit(1);
 	close_range(1, ~0u, 0);
+	/* The command's own first words, then nothing until all ends are closed. */
 	do {
-		n = read(0, &c, 1);
-	} while (n < 0 && errno == EINTR);
-	kill(-group, SIGKILL);
+		n = read(0, &group, sizeof(group));
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (group > 1)
+		kill(-group, SIGKILL);
 	_exit(0);
 }
 
-/* Without one the command runs as well: it is for the worst case. */
-static void guard_start(struct guard *g, pid_t group)
+/*
+ * Before the command, so that there is no moment without. Without one the command runs as well: it
+ * is for the worst case.
+ */
+static void guard_start(struct guard *g)
 {
 	int read_end = -1, write_end = -1;
 
 	if (pipe_above(&read_end, &write_end) == 0) {
 		g->pid = fork();
 		if (!g->pid)
-			guard_wait(read_end, group);
+			guard_wait(read_end);
 	}
 	mem_close_fd(&read_end);
 	if (g->pid > 0)
@@ -286,7 +296,9 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 	size_t max = o->max_output ? o->max_output : PROC_OUTPUT_MAX;
 	struct stream s[2] = { { -1, STR_INIT, max, false, o->keep_end },
 			       { -1, STR_INIT, max, false, o->keep_end } };
-	struct child c = { .cwd = o->cwd, .in = -1, .out = -1, .err = -1, .report = -1 };
+	struct child c = {
+		.cwd = o->cwd, .in = -1, .out = -1, .err = -1, .report = -1, .guard = -1
+	};
 	CLEANUP_FREE char **envp = env_build(o->env);
 	struct guard guard = { -1, -1 };
 	int report = -1, wait = 0, r;
@@ -314,6 +326,9 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 		if (c.out < 0 || c.err < 0)
 			r = -errno;
 	}
+	if (!r && o->guard)
+		guard_start(&guard);
+	c.guard = guard.fd;
 	if (r < 0)
 		error_errno(e, -r, "cannot start %s", argv[0]);
 	else
@@ -323,8 +338,6 @@ int proc_run(const char *const *argv, const struct proc_opts *opts, struct proc_
 	mem_close_fd(&c.err);
 	mem_close_fd(&c.report);
 	mem_close_fd(&report);
-	if (!r && o->guard)
-		guard_start(&guard, pid);
 	if (!r)
 		r = child_wait(pid, s, o, &wait, &ret_result->usage, e, argv[0]);
 	guard_stop(&guard);
