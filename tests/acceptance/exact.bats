@@ -166,7 +166,7 @@ moved()
 	key="$(version "$OLDEST")	$(version "$NEWEST")	$qemu	$cpu"
 	{
 		kdelta compare -e debian --format json | jq -r '.rows[] | select(.metric == "instructions")
-			| .workload as $w | .pairs[] | "\($w)\tinstructions\t\(.diff * 10 | round / 10)\t\(.verdict)"'
+			| .workload as $w | .pairs[] | "\($w)\tinstructions\t\(.diff | round)\t\(.verdict)"'
 		kdelta profile A B -e debian --format json | jq -r '.profiles[] | .workload as $w | .symbols[]
 			| select(.word == "more" or .word == "fewer")
 			| "\($w)\t\(.symbol)\t\(.difference * 10 | round / 10)\t\(.word)"' | sort
