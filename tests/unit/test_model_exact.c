@@ -158,6 +158,38 @@ static void windows_come_back(void **state)
 	arena_done(&a);
 }
 
+static void batches_come_back(void **state)
+{
+	static struct exact_batch list[] = {
+		{ 10, 3000, true, 10, 0 },
+		{ 20, UINT64_MAX / 2, false, 0, 0 },
+	};
+	const struct exact_batches b = { "a part", list, ARRAY_SIZE(list) };
+	CLEANUP_JSON json_t *j = through_text(exact_batches_encode("17", &b));
+	CLEANUP_FREE char *line = json_line(j);
+	struct arena a = ARENA_INIT;
+	struct exact_batches got;
+	struct record r;
+
+	(void)state;
+	/* It is stored by nobody, so that a record does not know it. */
+	assert_int_equal(record_decode(line, strlen(line), &r, NULL), 0);
+	assert_int_equal(r.kind, RECORD_UNKNOWN);
+	assert_string_equal(r.inv, "17");
+	assert_string_equal(json_opt_str(r.raw, "k", ""), EXACT_BATCHES);
+	record_done(&r);
+	assert_int_equal(exact_batches_decode(j, &a, &got, NULL), 0);
+	assert_string_equal(got.part, "a part");
+	assert_int_equal(got.n, 2);
+	for (size_t i = 0; i < got.n; i++) {
+		assert_true(got.list[i].ops == list[i].ops && got.list[i].ns == list[i].ns);
+		assert_int_equal(got.list[i].has_overhead, list[i].has_overhead);
+		assert_true(got.list[i].over_ops == list[i].over_ops);
+		assert_true(got.list[i].over_ns == list[i].over_ns);
+	}
+	arena_done(&a);
+}
+
 static void profiles_come_back(void **state)
 {
 	CLEANUP_JSON json_t *j = through_text(exact_profile_encode("17", &whole));
@@ -255,6 +287,44 @@ static void wrong_windows_are_refused(void **state)
 		if (!strstr(e.text, bad[i].why) || !str_starts(e.text, "window"))
 			fail_msg("%s: %s", bad[i].json, e.text);
 		assert_int_equal(w.n, 0);
+	}
+	arena_done(&a);
+}
+
+static void wrong_batches_are_refused(void **state)
+{
+	static const struct {
+		const char *json, *why;
+	} bad[] = {
+		{ "{\"rows\":[[1,2]]}", "part" },
+		{ "{\"part\":7,\"rows\":[[1,2]]}", "part" },
+		{ "{\"part\":\"\"}", "rows" },
+		{ "{\"part\":\"\",\"rows\":{}}", "rows" },
+		{ "{\"part\":\"\",\"rows\":[7]}", "row 1" },
+		{ "{\"part\":\"\",\"rows\":[[1]]}", "array of 2" },
+		{ "{\"part\":\"\",\"rows\":[[1,2,3]]}", "array of 4" },
+		{ "{\"part\":\"\",\"rows\":[[1,2,3,4,5]]}", "array of 4" },
+		{ "{\"part\":\"\",\"rows\":[[1,2.5]]}", "element 2" },
+		{ "{\"part\":\"\",\"rows\":[[1,2],[-1,2]]}", "row 2" },
+		{ "{\"part\":\"\",\"rows\":[[0,2]]}", "no operations" },
+		{ "{\"part\":\"\",\"rows\":[[1,0]]}", "no time" },
+		{ "{\"part\":\"\",\"rows\":[[1,2,0,4]]}", "no operations" },
+	};
+	struct arena a = ARENA_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		CLEANUP_JSON json_t *j = NULL;
+		struct error e = ERROR_INIT;
+		struct exact_batches b;
+
+		assert_int_equal(json_parse(bad[i].json, strlen(bad[i].json), "bad", &j, &e), 0);
+		if (exact_batches_decode(j, &a, &b, &e) != -EINVAL)
+			fail_msg("taken: %s", bad[i].json);
+		if (!strstr(e.text, bad[i].why) || !str_starts(e.text, "batches"))
+			fail_msg("%s: %s", bad[i].json, e.text);
+		assert_int_equal(b.n, 0);
 	}
 	arena_done(&a);
 }
@@ -363,6 +433,8 @@ int main(void)
 		cmocka_unit_test(values_are_sums_by_operations),
 		cmocka_unit_test(what_cannot_be_had_is_missing),
 		cmocka_unit_test(windows_come_back),
+		cmocka_unit_test(batches_come_back),
+		cmocka_unit_test(wrong_batches_are_refused),
 		cmocka_unit_test(profiles_come_back),
 		cmocka_unit_test(empty_lists_are_taken),
 		cmocka_unit_test(wrong_windows_are_refused),
