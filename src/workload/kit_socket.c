@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,12 +96,29 @@ static int bound(struct run *run, const struct family *f, int type, int *ret_fd)
 	return bind(*ret_fd, &at.any, length_of(f)) < 0 ? socket_fail(run, f, "bind") : 0;
 }
 
+/* A signal ends the wait, not the attempt: connect(2) must not be called again. */
+static int connect_end(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int r;
+	socklen_t len = sizeof(r);
+
+	do
+		r = poll(&p, 1, -1);
+	while (r < 0 && errno == EINTR);
+	if (r < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &r, &len) < 0)
+		return -1;
+	errno = r;
+	return r ? -1 : 0;
+}
+
 static int connect_to(struct run *run, const struct family *f, int fd, int other)
 {
 	union address to;
 	int r = name_of(run, f, other, false, &to);
 
-	if (r == 0 && connect(fd, &to.any, length_of(f)) < 0)
+	if (r == 0 && connect(fd, &to.any, length_of(f)) < 0 &&
+	    (errno != EINTR || connect_end(fd) < 0))
 		r = socket_fail(run, f, "connect");
 	return r;
 }
@@ -138,6 +156,8 @@ static int accept_own(struct run *run, const struct family *f, int listener, int
 	while (r == 0) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
+		if (fd < 0 && errno == EINTR)
+			continue;
 		if (fd < 0)
 			return socket_fail(run, f, "accept");
 		r = name_of(run, f, fd, true, &got);

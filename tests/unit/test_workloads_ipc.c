@@ -2,6 +2,7 @@
 /* Sockets, the ring, many descriptors: what they do, and what their peers' end does to them. */
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "workload_fixture.h"
 
@@ -219,6 +220,35 @@ static void too_few_descriptors_are_said(void **state)
 	setrlimit(RLIMIT_NOFILE, &was);
 }
 
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+/* As SIGCHLD does, where a message's peer may die: without SA_RESTART. */
+static void interrupted_connections_are_made(void **state)
+{
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };
+	struct sigaction sa = { .sa_handler = on_signal }, was;
+	int i;
+
+	(void)state;
+	sigaction(SIGALRM, &sa, &was);
+	for (i = 0; i < 20; i++) {
+		int r;
+
+		setitimer(ITIMER_REAL, &often, NULL);
+		r = setup_of(&workload_poll, "handles=100,kind=tcp");
+		setitimer(ITIMER_REAL, &never, NULL);
+		close_from(3);
+		if (r < 0)
+			fail_msg("%s", run.reason);
+		fake_done(&run);
+	}
+	sigaction(SIGALRM, &was, NULL);
+	begin(&workload_ring, "procs=2");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -229,6 +259,7 @@ int main(void)
 		TEST(the_ring_switches),
 		TEST(poll_sees_what_is_ready),
 		TEST(too_few_descriptors_are_said),
+		TEST(interrupted_connections_are_made),
 		cmocka_unit_test(all_work),
 	};
 
