@@ -311,12 +311,17 @@ static int measure(struct bisect *b, const struct bisect_kernel *k, struct bisec
 			      .work = &b->m.work,
 			      .stop = cmd_stop() };
 	struct campaign_tally tally = { .boots_ok = 0 };
+	struct campaign_host host;
 	int r = open_kernel(b, k, &v, ret, e);
 
 	memcpy(c.experiment, b->experiment, sizeof(c.experiment));
 	c.progress.on = !b->m.quiet;
 	if (!r) {
-		r = exact_measure(&b->m, &b->cv, &b->xo, v.kernel, v.total, &c, &tally, e);
+		r = exact_host(&c, &b->cv, &b->xo, v.kernel, v.total, &host, e);
+		if (!r)
+			r = exact_measure(&b->m, &b->cv, &b->xo, &host, v.kernel, v.total, &c,
+					  &tally, e);
+		campaign_host_done(&host);
 		if (r == -ENOTSUP) {
 			snprintf(ret->why, sizeof(ret->why), "%.299s", e->text);
 			error_clear(e);

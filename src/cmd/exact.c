@@ -54,21 +54,17 @@ int exact_host(struct campaign *c, struct campaign_vm *cv, const struct exact_op
 }
 
 int exact_measure(struct measure *m, struct campaign_vm *cv, struct exact_options *xo,
-		  const struct campaign_kernel *kernels, unsigned n, struct campaign *c,
-		  struct campaign_tally *tally, struct error *e)
+		  const struct campaign_host *host, const struct campaign_kernel *kernels,
+		  unsigned n, struct campaign *c, struct campaign_tally *tally, struct error *e)
 {
-	struct campaign_host host;
-	int r = exact_host(c, cv, xo, kernels, n, &host, e);
 	struct str said = STR_INIT;
+	int r;
 
 	xo->x.plugin = xo->plugin;
-	if (!r) {
-		progress_start(&c->progress, m->quiet, (work_items(&m->work) + 1) * n,
-			       exact_cost_ns(m, xo, n));
-		r = campaign_exact(c, cv, &xo->x, &host, kernels, n, tally, e);
-		progress_end(&c->progress);
-	}
-	campaign_host_done(&host);
+	progress_start(&c->progress, m->quiet, (work_items(&m->work) + 1) * n,
+		       exact_cost_ns(m, xo, n));
+	r = campaign_exact(c, cv, &xo->x, host, kernels, n, tally, e);
+	progress_end(&c->progress);
 	if (xo->timing && xo->x.timing.wall_ns) {
 		campaign_exact_tell(&xo->x.timing, &said);
 		fputs(str_get(&said), stderr);

@@ -43,7 +43,10 @@ struct exact_options {
  */
 int exact_prepare(struct measure *m, struct campaign_vm *cv, struct exact_options *xo,
 		  struct error *e);
-/* QEMU and what it can do, for campaign_exact(); campaign_host_done() in every case. */
+/*
+ * QEMU and what it can do, and that these kernels can be used, for exact_measure() of all or some
+ * of them; campaign_host_done() in every case.
+ */
 int exact_host(struct campaign *c, struct campaign_vm *cv, const struct exact_options *xo,
 	       const struct campaign_kernel *kernels, unsigned n, struct campaign_host *ret,
 	       struct error *e);
@@ -52,8 +55,8 @@ int exact_host(struct campaign *c, struct campaign_vm *cv, const struct exact_op
  * stderr. As campaign_vm(): negative only where nothing could be done, the rest is in the tally.
  */
 int exact_measure(struct measure *m, struct campaign_vm *cv, struct exact_options *xo,
-		  const struct campaign_kernel *kernels, unsigned n, struct campaign *c,
-		  struct campaign_tally *tally, struct error *e);
+		  const struct campaign_host *host, const struct campaign_kernel *kernels,
+		  unsigned n, struct campaign *c, struct campaign_tally *tally, struct error *e);
 /* "--perturb 4 ...": what of it is not the default. */
 void exact_words(const struct exact_options *xo, struct str *out);
 /* About how long: for the dry run and the progress. */

@@ -168,8 +168,8 @@ static int go_on(const struct measure *m, struct exact_options *xo, const struct
 }
 
 static int campaign(struct measure *m, struct campaign_vm *cv, struct exact_options *xo,
-		    const struct vm_kernels *v, struct campaign *c, struct campaign_tally *tally,
-		    struct error *e)
+		    const struct vm_kernels *v, const struct campaign_host *host,
+		    struct campaign *c, struct campaign_tally *tally, struct error *e)
 {
 	CLEANUP_FREE struct campaign_kernel *left = mem_array(v->total, sizeof(*left));
 	struct str words = STR_INIT;
@@ -192,7 +192,7 @@ static int campaign(struct measure *m, struct campaign_vm *cv, struct exact_opti
 	if (!r && found)
 		r = go_on(m, xo, v, c, str_get(&words), left, &n, e);
 	if (!r && n)
-		r = exact_measure(m, cv, xo, left, n, c, tally, e);
+		r = exact_measure(m, cv, xo, host, left, n, c, tally, e);
 	str_done(&words);
 	return r;
 }
@@ -210,11 +210,11 @@ int vm_exact(struct measure *m, struct campaign_vm *cv, struct exact_options *xo
 	c.progress.on = !m->quiet;
 	/* Before there is an experiment that could never have a boot. */
 	r = exact_host(&c, cv, xo, v->kernel, v->total, &host, &err);
-	campaign_host_done(&host);
 	if (!r)
 		r = cmd_store(m->store_path, true, &c.store, &err);
 	if (!r)
-		r = campaign(m, cv, xo, v, &c, &tally, &err);
+		r = campaign(m, cv, xo, v, &host, &c, &tally, &err);
+	campaign_host_done(&host);
 	return vm_report(m, v, ro, true, &c, &tally, r, &err);
 }
 

@@ -154,6 +154,22 @@ package()
 	[ "$(grep -c 'k has no serial console (CONFIG_SERIAL_8250_CONSOLE)' <<<"$stderr")" = 1 ]
 }
 
+# Records leave by a port there, so neither a second serial line nor virtio is asked for.
+@test "exact mode: without a serial console it is said, without an initramfs refused" {
+	package
+	run --separate-stderr kdelta vm --exact --qemu "$tests/vm/fake-qemu" -w getppid k=kernel.deb new
+	[ "$(grep -c 'k has no serial console (CONFIG_SERIAL_8250_CONSOLE)' <<<"$stderr")" = 1 ]
+	[[ $stderr != *'CONFIG_SERIAL_8250 (not set)'* && $stderr != *VIRTIO* ]]
+	echo CONFIG_64BIT=y >boot/config-6.1.0-old
+	tar cJf data.tar.xz ./boot
+	ar r kernel.deb data.tar.xz
+	rm -rf "$HOME"/.cache/kdelta "$KDELTA_STORE"
+	run -2 --separate-stderr kdelta vm --exact --qemu "$tests/vm/fake-qemu" -w getppid k=kernel.deb new
+	says "'k'" '(not set)'
+	[[ $stderr = *CONFIG_BINFMT_ELF* || $stderr = *CONFIG_BLK_DEV_INITRD* ]]
+	[ ! -e "$KDELTA_STORE" ]
+}
+
 @test "a failed boot has no numbers, its invocations none either" {
 	one_fails panic panicked
 	[ "$(exported sample .metric | sort -u)" = time ]
